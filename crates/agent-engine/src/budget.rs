@@ -1,0 +1,190 @@
+//! How the context window is shared out (CFG-8). Everything is derived, so that any sane configuration gives a working run.
+
+use std::fmt::Write as _;
+
+/// What the configuration asks for, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BudgetConfig {
+    /// `model.context_window`.
+    pub context_window: u64,
+    /// `model.max_output_tokens`.
+    pub max_output_tokens: u64,
+    /// `context.reserve_output_tokens`.
+    pub reserve_output_tokens: u64,
+    /// `context.dynamic_system_budget`.
+    pub dynamic_system: u64,
+    /// `compact.reserve_tokens`.
+    pub compact_reserve: u64,
+    /// `compact.keep_recent_tokens`.
+    pub keep_recent: u64,
+    /// `compact.max_summary_tokens`.
+    pub max_summary: u64,
+}
+
+/// What a run works with, in tokens. Every share is clamped to what fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budgets {
+    /// W: the model's context window.
+    pub window: u64,
+    /// F: the fixed part, static system blocks and tool schemas, as measured.
+    pub fixed: u64,
+    /// O: room for the answer; a request's output limit never exceeds it.
+    pub output: u64,
+    /// D: room for dynamic system blocks.
+    pub dynamic: u64,
+    /// M: room for messages.
+    pub messages: u64,
+    /// Messages above this are compacted.
+    pub compact_at: u64,
+    /// S: room for a compaction summary.
+    pub summary: u64,
+    /// K: what a compaction keeps as it is.
+    pub keep_recent: u64,
+    /// Room for catalogs and the task board together.
+    pub catalogs: u64,
+}
+
+/// The fixed part leaves less than a quarter of the window for the work.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct BudgetError {
+    message: String,
+}
+
+impl Budgets {
+    /// Shares the window out. `parts` are the fixed part's pieces by name, in tokens.
+    ///
+    /// # Errors
+    /// When less than a quarter of the window is left; the message lists the largest parts.
+    pub fn derive(config: &BudgetConfig, parts: &[(String, u64)]) -> Result<Self, BudgetError> {
+        let window = config.context_window;
+        let fixed = parts.iter().map(|(_, tokens)| tokens).sum::<u64>();
+        let output = config.reserve_output_tokens.min(config.max_output_tokens).min(window / 4);
+        let available = window.saturating_sub(output).saturating_sub(fixed);
+        if available < window / 4 || available == 0 {
+            return Err(BudgetError { message: too_small(window, output, available, parts) });
+        }
+        let dynamic = config.dynamic_system.min(available / 4);
+        let messages = available - dynamic;
+        Ok(Self {
+            window,
+            fixed,
+            output,
+            dynamic,
+            messages,
+            compact_at: messages - config.compact_reserve.min(messages / 4),
+            summary: config.max_summary.min(messages / 5),
+            keep_recent: config.keep_recent.min(2 * messages / 5),
+            catalogs: available / 8,
+        })
+    }
+
+    /// What a window slide frees down to: 60 % of the room for messages (PRV-15).
+    #[must_use]
+    pub fn slide_to(&self) -> u64 {
+        self.messages * 3 / 5
+    }
+
+    /// The most that the results of one turn may take; longer ones are shortened for the model.
+    #[must_use]
+    pub fn results_of_a_turn(&self) -> u64 {
+        self.messages / 2
+    }
+}
+
+fn too_small(window: u64, output: u64, available: u64, parts: &[(String, u64)]) -> String {
+    let mut largest: Vec<_> = parts.iter().collect();
+    largest.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
+    let mut message = format!(
+        "model.context_window = {window} leaves {available} tokens for the conversation, and at least {} are needed: \
+         {output} are reserved for the answer",
+        window / 4
+    );
+    for (name, tokens) in largest.iter().take(5) {
+        // Writing to a String does not fail.
+        let _ = write!(message, ", {tokens} go to {name}");
+    }
+    message.push_str(". Raise model.context_window, or switch off tools with tools.disabled.");
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SEED: BudgetConfig = BudgetConfig {
+        context_window: 8192,
+        max_output_tokens: 4096,
+        reserve_output_tokens: 4096,
+        dynamic_system: 12_000,
+        compact_reserve: 8000,
+        keep_recent: 16_000,
+        max_summary: 2048,
+    };
+
+    fn fixed(tokens: u64) -> Vec<(String, u64)> {
+        vec![("system.core".into(), tokens / 3), ("the tool schemas".into(), tokens - tokens / 3)]
+    }
+
+    /// CFG-8: the contract's own defaults give a working run.
+    #[test]
+    fn the_contracts_defaults_work() {
+        let budgets = Budgets::derive(&SEED, &fixed(1500)).unwrap();
+        assert_eq!(
+            budgets,
+            Budgets {
+                window: 8192,
+                fixed: 1500,
+                output: 2048,
+                dynamic: 1161,
+                messages: 3483,
+                compact_at: 2613,
+                summary: 696,
+                keep_recent: 1393,
+                catalogs: 580,
+            }
+        );
+    }
+
+    /// CFG-8: a fixed part that is too big is an error that lists the largest parts.
+    #[test]
+    fn an_impossible_window_says_what_fills_it() {
+        let error = Budgets::derive(&SEED, &fixed(5000)).unwrap_err().to_string();
+        assert!(error.contains("3334 go to the tool schemas, 1666 go to system.core"), "{error}");
+        assert!(error.contains("8192"), "{error}");
+    }
+
+    proptest! {
+        /// CFG-8: over windows 2k–2M and arbitrary configurations: what a compaction leaves lies below what starts one,
+        /// the answer's room never exceeds a quarter, and the parts never exceed the window.
+        #[test]
+        fn a_compaction_always_gets_below_its_trigger(
+            context_window in 2_000_u64..2_000_000,
+            max_output_tokens in 1_u64..200_000,
+            reserve_output_tokens in 1_u64..200_000,
+            dynamic_system in 0_u64..200_000,
+            compact_reserve in 0_u64..200_000,
+            keep_recent in 0_u64..200_000,
+            max_summary in 0_u64..200_000,
+            fixed_part in 0_u64..20_000,
+        ) {
+            let config = BudgetConfig {
+                context_window, max_output_tokens, reserve_output_tokens, dynamic_system, compact_reserve, keep_recent,
+                max_summary,
+            };
+            match Budgets::derive(&config, &fixed(fixed_part)) {
+                Ok(b) => {
+                    prop_assert!(b.output <= max_output_tokens && b.output <= context_window / 4);
+                    prop_assert!(b.fixed + b.output + b.dynamic + b.messages == context_window);
+                    prop_assert!(b.messages > 0);
+                    prop_assert!(10 * (b.summary + b.keep_recent) <= 6 * b.messages + 10);
+                    prop_assert!(4 * b.compact_at >= 3 * b.messages);
+                    prop_assert!(b.summary + b.keep_recent <= b.compact_at);
+                    prop_assert!(b.slide_to() < b.messages || b.messages < 2);
+                }
+                Err(_) => prop_assert!(fixed_part + context_window / 4 > context_window / 2),
+            }
+        }
+    }
+}

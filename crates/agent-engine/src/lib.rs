@@ -1,0 +1,35 @@
+//! The heart: a pure, steppable machine that holds every decision of a run.
+//!
+//! [`Run::step`] takes an [`Input`] (what happened outside) and gives [`Effect`]s (what to do next). There is no async, no
+//! clock, no randomness, no file and no network in here; whoever drives the machine performs the effects strictly in
+//! order and feeds their outcomes back. So a decision is a text-in/text-out test, a replay is a fold over inputs, and a
+//! cancel or a full disk is just one more input.
+//!
+//! It is deliberately *not* a place for: streaming deltas (they go to the live stream directly), permission rules,
+//! provider quirks, tool names (a tool declares its class), queues, ownership or time.
+//!
+//! Read in this order: [`Input`] and [`Effect`] (the alphabet), [`Run`] (the machine), [`Path`] (what the model's context
+//! is built from), [`compose()`] (how), [`Budgets`] (how much of it).
+
+mod batch;
+mod budget;
+mod compose;
+mod loops;
+mod near;
+mod notes;
+mod path;
+mod render;
+mod run;
+mod tokens;
+
+pub use batch::{Batch, Slot, SlotState, next_group};
+pub use budget::{BudgetConfig, BudgetError, Budgets};
+pub use compose::{ContextReport, CutPlan, Overflow, Window, compose, fixed_parts, plan_cut};
+pub use loops::{LoopVerdict, LoopWindow};
+pub use near::near_names;
+pub use path::{Path, PathNode};
+pub use run::{
+    CommitNo, Effect, Input, JobNo, Limits, ModelSettings, Outcome, Price, Relief, RequestNo, ResultKind, Run, Sources,
+    Target, ToolSet, Verdict, Write,
+};
+pub use tokens::{Calibration, TokenCounter};

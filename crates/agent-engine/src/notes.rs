@@ -1,0 +1,66 @@
+//! The short texts core itself says to the model. They are part of the machine's behaviour, not of the prompt assets: each
+//! belongs to one decision.
+
+/// The answer was empty (RUN-9). It must not invite a repeat of a call that already ran.
+pub(crate) const EMPTY_REPLY: &str = "Your last reply was empty. If the work is done, say so in plain words now. \
+    If it is not, go on with the next step; do not repeat a tool call that has already run.";
+
+/// The answer was cut (RUN-7).
+pub(crate) const CUT_REPLY: &str =
+    "Your reply was cut at the output limit. Go on exactly where it stopped, without repeating anything.";
+
+/// The user cancelled (RUN-19).
+pub(crate) const STOPPED_BY_USER: &str = "The user stopped the previous answer before it was finished.";
+
+/// Calls of a cut reply (RUN-7).
+pub(crate) fn cut_call(limit: u64) -> String {
+    format!(
+        "not run: the reply was cut at the output limit of {limit} tokens while writing tool calls, so none of its calls ran. \
+         Make the call again with less content, or split it into several calls"
+    )
+}
+
+/// The same call again and again (RUN-10).
+pub(crate) fn repeated(times: usize) -> String {
+    format!(
+        "[This is call {times} with the same arguments and the same result. Repeating it will not change anything: use the \
+         result you have, or try something else.]"
+    )
+}
+
+/// The same call once too often (RUN-10).
+pub(crate) fn refused_repeat(times: usize) -> String {
+    format!(
+        "not run: this is call {times} with the same arguments, and the result was the same each time. Use the result you \
+         have, do something else, or tell the user what is in the way"
+    )
+}
+
+/// A call that was skipped after an earlier one failed (RUN-13) or was denied (RUN-22).
+pub(crate) fn skipped(after: &str, how: &str) -> String {
+    format!("skipped: the earlier call of {after} in the same reply {how}. Look at its result before you go on")
+}
+
+/// A call that was cancelled before it began.
+pub(crate) const CANCELLED_BEFORE: &str = "cancelled by the user before it ran";
+
+/// A call that did not stop in time (RUN-17).
+pub(crate) const DID_NOT_STOP: &str = "cancelled by the user; it did not stop in time, and what it did is not known";
+
+/// A call whose process ended (RUN-20).
+pub(crate) const INTERRUPTED: &str = "interrupted: the program ended during this call, which may or may not have run";
+
+/// The marker where turns were left out (PRV-15).
+pub(crate) fn left_out(turns: usize) -> String {
+    let (s, were) = if turns == 1 { ("", "is") } else { ("s", "are") };
+    format!(
+        "[{turns} earlier turn{s} left out: the context window is full, and what {were} missing here cannot be seen]"
+    )
+}
+
+/// Between head and tail of a result that is too big for the window.
+pub(crate) fn result_shortened(left_out: usize, whole: usize) -> String {
+    format!(
+        "[… {left_out} of {whole} bytes left out here, since the result does not fit the context window: ask for a smaller part …]"
+    )
+}

@@ -1,0 +1,198 @@
+//! The active path as the machine believes it: a chain of nodes, grouped so that a call and its results stay together.
+
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
+
+use agent_protocol::{ContentBlock, ModelMessage, Node, NodeDraft, NodeId, NodeType, Role, ToolCall, ToolCallId};
+
+use crate::render;
+use crate::tokens::TokenCounter;
+
+/// One node of the path, and the message it becomes.
+#[derive(Debug)]
+pub struct PathNode {
+    /// The node's id.
+    pub node_id: NodeId,
+    /// Who speaks.
+    pub role: Role,
+    /// What it is.
+    pub node_type: NodeType,
+    /// Whether core wrote it in somebody's place.
+    pub synthetic: bool,
+    /// Estimated tokens of the message.
+    pub tokens: u64,
+    /// The message; made once, so that every turn hands out the same one.
+    pub message: Arc<ModelMessage>,
+}
+
+/// A message and its estimated tokens.
+pub(crate) type Weighed = (Arc<ModelMessage>, u64);
+
+/// What is kept or left out as a whole (CTX-5): one node, or an assistant's calls with their results.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// Index of its first node.
+    pub(crate) head: usize,
+    /// The calls its head makes, in the model's order.
+    pub(crate) calls: Vec<ToolCallId>,
+    /// Node index of each call's result, in the order of `calls`, whatever the order in which they were stored.
+    pub(crate) results: Vec<Option<usize>>,
+    /// Results shortened to a limit; the limit is part of the memo.
+    pub(crate) shortened: OnceLock<(u64, Vec<Weighed>)>,
+}
+
+impl Group {
+    fn new(head: usize, calls: Vec<ToolCallId>) -> Self {
+        let results = vec![None; calls.len()];
+        Self { head, calls, results, shortened: OnceLock::new() }
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.results.iter().all(Option::is_some)
+    }
+}
+
+/// The active path. It grows together with the commit that stores its nodes, and only then.
+#[derive(Debug, Default)]
+pub struct Path {
+    nodes: Vec<PathNode>,
+    groups: Vec<Group>,
+    call_ids: HashSet<ToolCallId>,
+}
+
+impl Path {
+    /// The path of a session without nodes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The path that was stored, root first.
+    #[must_use]
+    pub fn from_nodes(nodes: impl IntoIterator<Item = Node>) -> Self {
+        let mut path = Self::new();
+        for node in nodes {
+            path.push(&NodeDraft {
+                node_id: node.node_id,
+                parent_id: node.parent_id,
+                role: node.role,
+                node_type: node.node_type,
+                content: node.content,
+                metadata: node.metadata,
+                token_count: node.token_count,
+            });
+        }
+        path
+    }
+
+    /// Adds a node at the tip.
+    pub fn push(&mut self, draft: &NodeDraft) {
+        let index = self.nodes.len();
+        let message = render::message(draft);
+        let tokens = TokenCounter.message(&message.content);
+        match answered_call(draft) {
+            Some(call) => self.attach_result(call, index),
+            None => {
+                let calls: Vec<_> = calls_of(&draft.content).map(|call| call.tool_call_id.clone()).collect();
+                self.call_ids.extend(calls.iter().cloned());
+                self.groups.push(Group::new(index, calls));
+            }
+        }
+        self.nodes.push(PathNode {
+            node_id: draft.node_id.clone(),
+            role: draft.role,
+            node_type: draft.node_type,
+            synthetic: draft.node_type != NodeType::Message || draft.metadata.contains_key("synthetic"),
+            tokens,
+            message: Arc::new(message),
+        });
+    }
+
+    /// A result belongs to the newest group that waits for it; one that nobody waits for never reaches a model.
+    fn attach_result(&mut self, call: &ToolCallId, index: usize) {
+        for group in self.groups.iter_mut().rev() {
+            if let Some(at) = group.calls.iter().position(|id| id == call) {
+                group.results[at].get_or_insert(index);
+                return;
+            }
+        }
+    }
+
+    /// Takes back everything after the first `len` nodes: their commit failed.
+    pub fn truncate(&mut self, len: usize) {
+        self.nodes.truncate(len);
+        self.groups.retain(|group| group.head < len);
+        for group in &mut self.groups {
+            for result in &mut group.results {
+                *result = result.filter(|index| *index < len);
+            }
+        }
+        self.call_ids = self.groups.iter().flat_map(|group| group.calls.iter().cloned()).collect();
+    }
+
+    /// Number of nodes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is no node.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The newest node.
+    #[must_use]
+    pub fn tip(&self) -> Option<&NodeId> {
+        self.nodes.last().map(|node| &node.node_id)
+    }
+
+    /// The nodes, root first.
+    #[must_use]
+    pub fn nodes(&self) -> &[PathNode] {
+        &self.nodes
+    }
+
+    pub(crate) fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// Whether a call on this path has this id.
+    #[must_use]
+    pub fn knows_call(&self, id: &ToolCallId) -> bool {
+        self.call_ids.contains(id)
+    }
+
+    /// Calls that never got a result, oldest first: the process ended before it was stored.
+    #[must_use]
+    pub fn unanswered(&self) -> Vec<(ToolCallId, String)> {
+        let mut open = Vec::new();
+        for group in self.groups.iter().filter(|group| !group.is_complete()) {
+            let calls = calls_of(&self.nodes[group.head].message.content);
+            for (call, result) in calls.zip(&group.results) {
+                if result.is_none() {
+                    open.push((call.tool_call_id.clone(), call.name.clone()));
+                }
+            }
+        }
+        open
+    }
+
+    /// Index of the newest thing a person said.
+    pub(crate) fn last_input(&self) -> Option<usize> {
+        self.nodes.iter().rposition(|node| node.role == Role::User && !node.synthetic)
+    }
+}
+
+fn calls_of(content: &[ContentBlock]) -> impl Iterator<Item = &ToolCall> {
+    content.iter().filter_map(ContentBlock::as_tool_call)
+}
+
+/// The call a tool node answers.
+fn answered_call(draft: &NodeDraft) -> Option<&ToolCallId> {
+    match (draft.role, draft.content.first()) {
+        (Role::Tool, Some(ContentBlock::ToolResult(result))) => Some(&result.tool_call_id),
+        _ => None,
+    }
+}

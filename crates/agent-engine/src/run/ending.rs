@@ -1,0 +1,251 @@
+//! How runs end: by themselves, by the user, by a store that is gone.
+
+use agent_protocol::{EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Level, RunPatch, StopReason};
+
+use super::{CommitNo, Drain, Effect, Out, Phase, Run, Target, Write};
+use crate::compose::Overflow;
+use crate::notes;
+
+impl Run {
+    pub(super) fn on_cancel(&mut self, out: &mut Out) {
+        match &self.phase {
+            Phase::Idle | Phase::Gathering => self.conclude(EndReason::AbortedStreaming, None, out),
+            Phase::Streaming { .. } => self.drain_one(Target::Model(self.counts.request), out),
+            Phase::Recovering { job, .. } => self.drain_one(Target::Job(*job), out),
+            Phase::Tools(_) => self.drain_calls(out),
+            Phase::Draining(_) | Phase::Ending { .. } | Phase::Done => {}
+        }
+    }
+
+    fn drain_one(&mut self, target: Target, out: &mut Out) {
+        self.abort(target.clone(), out);
+        out.effect(Effect::ArmDrain);
+        self.phase = Phase::Draining(Drain {
+            end: EndReason::AbortedStreaming,
+            error: None,
+            open: Some(target),
+            batch: None,
+            store_gone: false,
+        });
+    }
+
+    fn drain_calls(&mut self, out: &mut Out) {
+        let Phase::Tools(batch) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
+        for call in batch.open() {
+            out.effect(Effect::Abort(Target::Call(call.clone())));
+        }
+        out.effect(Effect::ArmDrain);
+        self.phase = Phase::Draining(Drain {
+            end: EndReason::AbortedTools,
+            error: None,
+            open: None,
+            batch: Some(batch),
+            store_gone: false,
+        });
+        self.cancel_waiting(out);
+        self.conclude_if_drained(out);
+    }
+
+    /// Ends the run once everything that was aborted has reported back.
+    pub(super) fn conclude_if_drained(&mut self, out: &mut Out) {
+        let Phase::Draining(drain) = &self.phase else { return };
+        let calls_open = drain.batch.as_ref().is_some_and(|batch| batch.slots.iter().any(|slot| !slot.state.is_done()));
+        if drain.open.is_some() || calls_open {
+            return;
+        }
+        let (end, error) = (drain.end, drain.error.clone());
+        self.conclude(end, error, out);
+    }
+
+    /// RUN-17: the wait is over; what still runs is fenced off by the driver.
+    pub(super) fn on_drain_expired(&mut self, out: &mut Out) {
+        let Phase::Draining(drain) = &self.phase else { return };
+        let (end, error, store_gone) = (drain.end, drain.error.clone(), drain.store_gone);
+        if !store_gone {
+            out.event(EventDraft::new(EventType::CancelTimeout).level(Level::Warning));
+        }
+        self.calls_that_did_not_stop(out);
+        self.conclude(end, error, out);
+    }
+
+    pub(super) fn on_store_failed(&mut self, commit: CommitNo, error: ErrorPayload, out: &mut Out) {
+        if commit != self.last.commit {
+            return;
+        }
+        // What the failed commit would have stored is not on the path.
+        self.path.truncate(self.last.path_len);
+        let never_began = std::mem::take(&mut self.last.opened);
+        match std::mem::replace(&mut self.phase, Phase::Done) {
+            Phase::Ending { end, error: cause } => {
+                // Even the last words cannot be stored: end without them, and say so.
+                let (end, error) = match end {
+                    EndReason::Completed => (EndReason::Failed, Some(error)),
+                    other => (other, cause.or(Some(error))),
+                };
+                out.effect(Effect::Finish { end, error });
+            }
+            Phase::Done => {}
+            phase => self.drain_without_store(phase, &never_began, error, out),
+        }
+    }
+
+    /// Stops everything that is at work and waits for it; nothing can be stored any more (RUN-21).
+    fn drain_without_store(&mut self, phase: Phase, never_began: &[Target], error: ErrorPayload, out: &mut Out) {
+        let (open, mut batch) = match phase {
+            Phase::Streaming { .. } => (Some(Target::Model(self.counts.request)), None),
+            Phase::Recovering { job, .. } => (Some(Target::Job(job)), None),
+            Phase::Tools(batch) => (None, Some(batch)),
+            Phase::Draining(drain) => (drain.open, drain.batch),
+            Phase::Idle | Phase::Gathering | Phase::Ending { .. } | Phase::Done => (None, None),
+        };
+        let open = open.filter(|target| !never_began.contains(target));
+        if let Some(batch) = &mut batch {
+            for slot in &mut batch.slots {
+                let began = slot.state.is_open() && !never_began.contains(&Target::Call(slot.id.clone()));
+                if !began && !slot.state.is_done() {
+                    slot.state = crate::batch::SlotState::Done(super::ResultKind::Skipped);
+                }
+            }
+        }
+        let calls = batch.iter().flat_map(|batch| batch.open().cloned()).map(Target::Call);
+        for target in open.iter().cloned().chain(calls) {
+            out.effect(Effect::Abort(target));
+        }
+        out.effect(Effect::ArmDrain);
+        self.phase =
+            Phase::Draining(Drain { end: EndReason::Failed, error: Some(error), open, batch, store_gone: true });
+        self.conclude_if_drained(out);
+    }
+
+    /// The last commit of a run, and its end.
+    pub(super) fn conclude(&mut self, end: EndReason, error: Option<ErrorPayload>, out: &mut Out) {
+        let cancelled = matches!(end, EndReason::AbortedStreaming | EndReason::AbortedTools);
+        let store_gone = matches!(&self.phase, Phase::Draining(drain) if drain.store_gone);
+        let started = !matches!(self.phase, Phase::Idle);
+        if cancelled && started && !store_gone {
+            self.note(notes::STOPPED_BY_USER, out);
+        }
+        if let Some(error) = error.as_ref().filter(|_| !cancelled) {
+            out.event(EventDraft::new(EventType::Error).level(Level::Error).error(error));
+        }
+        if cancelled {
+            out.event(EventDraft::new(EventType::RunCancelled));
+        }
+        out.event(self.last_event(end, error.as_ref()));
+        out.writes.push(Write::Run(RunPatch {
+            end_reason: Some(end),
+            end_node_id: self.path.tip().cloned(),
+            error: error.clone(),
+            ..self.patch(end.status())
+        }));
+        out.effect(Effect::Finish { end, error: error.clone() });
+        self.phase = Phase::Ending { end, error };
+    }
+
+    fn last_event(&self, end: EndReason, error: Option<&ErrorPayload>) -> EventDraft {
+        let event_type = match end {
+            EndReason::Completed => EventType::LoopCompleted,
+            EndReason::AbortedStreaming | EndReason::AbortedTools => EventType::LoopAborted,
+            EndReason::MaxTurns | EndReason::PromptTooLong | EndReason::MaxOutputTokensRecovery | EndReason::Failed => {
+                EventType::LoopFailed
+            }
+        };
+        let answer: Vec<_> = self.answer.iter().map(|node| node.as_str()).collect();
+        let mut event = EventDraft::new(event_type)
+            .with("end_reason", end.as_str())
+            .with("turns", self.counts.turns)
+            // A struct of numbers always serialises.
+            .with("usage", serde_json::to_value(&self.usage).unwrap_or_default());
+        if let (EndReason::Completed, Some(price)) = (end, &self.limits.price) {
+            event = event.with("cost", price.of(&self.usage));
+        }
+        if end == EndReason::Completed {
+            event = event.with("answer_node_ids", answer);
+        }
+        match error {
+            Some(error) => event.level(Level::Error).error(error),
+            None => event,
+        }
+    }
+}
+
+pub(super) fn max_turns(limit: u32) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::Cancelled,
+        format!(
+            "the run took {limit} turns without finishing. Resume the session with a new message, or raise runtime.max_turns"
+        ),
+    )
+    .detail("kind", "max_turns")
+}
+
+pub(super) fn prompt_too_long(overflow: Overflow, window: u64, said: Option<&ErrorPayload>) -> ErrorPayload {
+    let error = ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "the message does not fit the model's context window: it takes about {} tokens, and a window of {window} has \
+             room for {}. Send less text (put it into a file of the project), or raise model.context_window",
+            overflow.needed, overflow.available
+        ),
+    )
+    .detail("kind", "prompt_too_long")
+    .detail("needed", overflow.needed)
+    .detail("available", overflow.available);
+    match said {
+        Some(said) => error.detail("provider_said", said.message.as_str()),
+        None => error,
+    }
+}
+
+pub(super) fn output_limit(limit: u64) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "the answer was cut at the output limit of {limit} tokens again and again. Raise model.max_output_tokens"
+        ),
+    )
+    .detail("kind", "max_output_tokens_recovery")
+}
+
+pub(super) fn output_limit_in_call(limit: u64) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "output limit reached while writing a tool call: {limit} tokens were not enough, again and again. \
+             Raise model.max_output_tokens and model.context_window"
+        ),
+    )
+    .detail("kind", "max_output_tokens_recovery")
+}
+
+pub(super) fn filtered() -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        "the provider's content filter withheld the answer; say it in other words",
+    )
+    .detail("kind", "filtered")
+}
+
+pub(super) fn empty(stop: &StopReason) -> ErrorPayload {
+    let said = stop.raw.as_deref().unwrap_or(stop.kind.as_str());
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "the model answered with neither text nor a tool call, twice (it stopped with \"{said}\"). \
+             Try again, or use another model"
+        ),
+    )
+    .detail("kind", "empty")
+}
+
+pub(super) fn tool_loop(tool: &str, times: usize) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::InternalError,
+        format!(
+            "the model went round in circles: it called {tool} {times} times with the same arguments and the same result. \
+             Say more precisely what you want, or use another model"
+        ),
+    )
+    .detail("kind", "tool_loop")
+    .detail("tool", tool)
+}

@@ -1,0 +1,277 @@
+//! What the model said: an answer, calls, nothing, half of something.
+
+use agent_protocol::{
+    ContentBlock, EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelFault, ModelMessage, NodeType,
+    Object, Reply, Role, StopKind, ToolClass,
+};
+
+use super::tools::Called;
+use super::{Effect, Out, Phase, RequestNo, Run, Target, Write, ending};
+use crate::batch::{Batch, Slot, SlotState};
+use crate::compose::Overflow;
+use crate::loops::LoopWindow;
+use crate::notes;
+
+impl Run {
+    pub(super) fn on_reply(&mut self, request: RequestNo, reply: Reply, out: &mut Out) {
+        if self.counts.request != request {
+            return;
+        }
+        match self.phase {
+            Phase::Streaming { estimated } => {
+                self.take_usage(estimated, &reply);
+                self.judge_reply(reply, out);
+            }
+            // The whole reply came just as the user stopped it: it counts as what was there when it was stopped.
+            Phase::Draining(_) => self.on_partial(request, Some(&reply), out),
+            _ => {}
+        }
+    }
+
+    fn take_usage(&mut self, estimated: u64, reply: &Reply) {
+        self.usage.add(&reply.usage);
+        self.calibration.observe(estimated, reply.usage.input_tokens);
+        self.counts.model_retries = 0;
+        self.counts.overflows = 0;
+    }
+
+    fn judge_reply(&mut self, reply: Reply, out: &mut Out) {
+        let has_calls = reply.tool_calls().next().is_some();
+        let has_text = reply.content.iter().filter_map(ContentBlock::as_text).any(|text| !text.trim().is_empty());
+        out.event(model_completed(&reply));
+        match (has_calls, has_text) {
+            (false, false) => self.on_empty_reply(&reply, out),
+            (true, _) => self.on_calls(reply, out),
+            (false, true) => self.on_text(reply, out),
+        }
+    }
+
+    /// RUN-9: one reminder, then a clear error; never a silent success.
+    fn on_empty_reply(&mut self, reply: &Reply, out: &mut Out) {
+        if reply.stop.kind == StopKind::ContentFilter {
+            return self.conclude(EndReason::Failed, Some(ending::filtered()), out);
+        }
+        if self.counts.empty_replies >= self.limits.empty_retries {
+            return self.conclude(EndReason::Failed, Some(ending::empty(&reply.stop)), out);
+        }
+        self.counts.empty_replies += 1;
+        self.note(notes::EMPTY_REPLY, out);
+        self.gather(out);
+    }
+
+    fn on_text(&mut self, reply: Reply, out: &mut Out) {
+        let stop = reply.stop.kind;
+        self.counts.empty_replies = 0;
+        let node = self.append_reply(reply, out);
+        match stop {
+            StopKind::MaxTokens => {
+                self.answer.push(node);
+                self.go_on(out);
+            }
+            StopKind::ContentFilter => self.conclude(EndReason::Failed, Some(ending::filtered()), out),
+            StopKind::EndTurn | StopKind::ToolUse | StopKind::StopSequence | StopKind::Error => {
+                self.answer.push(node);
+                self.conclude(EndReason::Completed, None, out);
+            }
+        }
+    }
+
+    /// RUN-7: ask the model to go on, but not for ever.
+    fn go_on(&mut self, out: &mut Out) {
+        if self.counts.continuations >= self.limits.continuations {
+            let error = ending::output_limit(self.output_limit());
+            return self.conclude(EndReason::MaxOutputTokensRecovery, Some(error), out);
+        }
+        self.counts.continuations += 1;
+        self.note(notes::CUT_REPLY, out);
+        self.gather(out);
+    }
+
+    fn on_calls(&mut self, reply: Reply, out: &mut Out) {
+        let cut = reply.stop.kind == StopKind::MaxTokens;
+        self.counts.empty_replies = 0;
+        self.answer.clear();
+        let reply = self.with_own_ids(reply);
+        let slots: Vec<_> = reply.tool_calls().map(|call| self.slot(call)).collect();
+        let node = self.append_reply(reply, out);
+        let mut batch = Batch::new(node, slots);
+        if cut {
+            return self.refuse_cut_calls(batch, out);
+        }
+        self.counts.continuations = 0;
+        batch.cursor = 0;
+        self.phase = Phase::Tools(batch);
+        self.advance(out);
+    }
+
+    /// No call of a cut reply runs; each is told why (RUN-7).
+    fn refuse_cut_calls(&mut self, batch: Batch, out: &mut Out) {
+        let limit = self.output_limit();
+        let error = ErrorPayload::new(ErrorCode::Cancelled, notes::cut_call(limit))
+            .detail("kind", "max_output_tokens")
+            .detail("limit", limit);
+        for slot in &batch.slots {
+            self.write_result(&Called::of(slot), &super::tools::failed(error.clone()), out);
+        }
+        if self.counts.continuations >= self.limits.continuations {
+            let error = ending::output_limit_in_call(limit);
+            return self.conclude(EndReason::MaxOutputTokensRecovery, Some(error), out);
+        }
+        self.counts.continuations += 1;
+        self.gather(out);
+    }
+
+    fn output_limit(&self) -> u64 {
+        self.sources.as_ref().map_or(0, |sources| sources.budgets.output)
+    }
+
+    fn slot(&self, call: &agent_protocol::ToolCall) -> Slot {
+        let classes = self.sources.as_ref().map(|sources| &sources.tools.classes);
+        // A tool that does not exist is answered at once; it has no class that could hold anything up.
+        let class = classes.and_then(|classes| classes.get(&call.name)).copied().unwrap_or(ToolClass::Readonly);
+        Slot {
+            id: call.tool_call_id.clone(),
+            key: LoopWindow::call_key(&call.name, &call.arguments),
+            call: call.clone(),
+            class,
+            state: SlotState::Waiting,
+            summary: None,
+        }
+    }
+
+    /// Gives calls whose id is taken on this path a new one; the provider's stays in their metadata (PRV-5).
+    fn with_own_ids(&mut self, mut reply: Reply) -> Reply {
+        let mut taken = Vec::new();
+        for block in &mut reply.content {
+            let ContentBlock::ToolCall(call) = block else { continue };
+            let id = self.call_id(&call.tool_call_id, &taken);
+            if id != call.tool_call_id {
+                let raw = std::mem::replace(&mut call.tool_call_id, id.clone());
+                call.metadata.entry("raw_id").or_insert_with(|| raw.as_str().into());
+            }
+            taken.push(id);
+        }
+        reply
+    }
+
+    fn append_reply(&mut self, reply: Reply, out: &mut Out) -> agent_protocol::NodeId {
+        let calls = reply.tool_calls().count();
+        let metadata = reply_metadata(&reply);
+        // An empty text block beside calls says nothing, and some servers refuse it.
+        let content: Vec<_> = reply.content.into_iter().filter(|block| block.as_text() != Some("")).collect();
+        let node = self.append(Role::Assistant, NodeType::Message, content, metadata, out);
+        out.event(EventDraft::new(EventType::MessageCompleted).node(&node).with("tool_calls", calls));
+        node
+    }
+
+    pub(super) fn on_model_failed(
+        &mut self,
+        request: RequestNo,
+        fault: ModelFault,
+        error: ErrorPayload,
+        partial: Option<Reply>,
+        out: &mut Out,
+    ) {
+        if self.counts.request != request {
+            return;
+        }
+        if matches!(self.phase, Phase::Draining(_)) {
+            return self.on_partial(request, partial.as_ref(), out);
+        }
+        let Phase::Streaming { estimated } = self.phase else { return };
+        match fault {
+            ModelFault::Overflow => self.on_overflow(estimated, &error, out),
+            ModelFault::Retryable if self.counts.model_retries < self.limits.model_retries => {
+                self.counts.model_retries += 1;
+                self.store_partial(partial.as_ref(), "partial", out);
+                out.event(model_failed(&error, true));
+                // The same turn again (RUN-23).
+                self.counts.turns -= 1;
+                self.gather(out);
+            }
+            ModelFault::Retryable | ModelFault::Fatal => {
+                self.store_partial(partial.as_ref(), "failed", out);
+                out.event(model_failed(&error, false));
+                self.conclude(EndReason::Failed, Some(error), out);
+            }
+            ModelFault::Aborted => {
+                self.store_partial(partial.as_ref(), "aborted", out);
+                self.conclude(EndReason::AbortedStreaming, Some(error), out);
+            }
+        }
+    }
+
+    /// The provider says that the prompt is too long, whatever we estimated: make room below what was refused.
+    fn on_overflow(&mut self, estimated: u64, error: &ErrorPayload, out: &mut Out) {
+        let Some(sources) = &self.sources else { return };
+        out.event(model_failed(error, true));
+        self.counts.turns -= 1;
+        let refused = estimated.saturating_sub(sources.budgets.fixed);
+        let keep = sources.budgets.slide_to().min(refused * 3 / 5);
+        let overflow = Overflow { needed: refused, available: sources.budgets.messages };
+        self.make_room(overflow, keep, Some(error), out);
+    }
+
+    /// What an aborted stream left.
+    fn on_partial(&mut self, request: RequestNo, partial: Option<&Reply>, out: &mut Out) {
+        let Phase::Draining(drain) = &self.phase else { return };
+        if drain.open != Some(Target::Model(request)) {
+            return;
+        }
+        if !drain.store_gone {
+            self.store_partial(partial, "aborted", out);
+        }
+        self.drained(&Target::Model(request), out);
+    }
+
+    /// Kept for inspection: not active, not on the path, in no prompt (RUN-8).
+    fn store_partial(&mut self, partial: Option<&Reply>, mark: &str, out: &mut Out) {
+        let Some(partial) = partial.filter(|reply| !reply.content.is_empty()) else { return };
+        let mut metadata = reply_metadata(partial);
+        metadata.insert("partial".to_owned(), true.into());
+        metadata.insert("reason".to_owned(), mark.into());
+        let draft = self.draft(Role::Assistant, NodeType::Message, partial.content.clone(), metadata);
+        out.event(
+            EventDraft::new(EventType::MessageCompleted)
+                .node(&draft.node_id)
+                .with("partial", true)
+                .with("reason", mark),
+        );
+        out.writes.push(Write::Node(draft));
+    }
+
+    /// Something that was aborted reported back. True if the machine was waiting for it.
+    pub(super) fn drained(&mut self, target: &Target, out: &mut Out) -> bool {
+        let Phase::Draining(drain) = &mut self.phase else { return false };
+        if drain.open.as_ref() == Some(target) {
+            drain.open = None;
+            self.conclude_if_drained(out);
+        }
+        true
+    }
+
+    pub(super) fn abort(&self, target: Target, out: &mut Out) {
+        out.effect(Effect::Abort(target));
+    }
+}
+
+fn reply_metadata(reply: &Reply) -> Object {
+    let mut metadata = Object::new();
+    if let Some(reasoning) = reply.metadata.get(ModelMessage::REASONING) {
+        metadata.insert(ModelMessage::REASONING.to_owned(), reasoning.clone());
+    }
+    metadata.insert("stop".to_owned(), reply.stop.kind.as_str().into());
+    metadata
+}
+
+fn model_completed(reply: &Reply) -> EventDraft {
+    EventDraft::new(EventType::ModelCompleted)
+        .with("stop", reply.stop.kind.as_str())
+        .with("stop_raw", reply.stop.raw.clone())
+        // A struct of numbers always serialises.
+        .with("usage", serde_json::to_value(&reply.usage).unwrap_or_default())
+}
+
+fn model_failed(error: &ErrorPayload, will_retry: bool) -> EventDraft {
+    EventDraft::new(EventType::ModelFailed).level(Level::Warning).error(error).with("will_retry", will_retry)
+}

@@ -1,0 +1,391 @@
+//! The machine's alphabet: what comes in, what goes out.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use agent_protocol::{
+    ContentBlock, EndReason, ErrorCode, ErrorPayload, EventDraft, ModelFault, ModelMessage, ModelRequest, NodeDraft,
+    NodeId, NodeType, Object, Reply, RunPatch, SystemPrompt, ToolCallId, ToolChoice, ToolClass, ToolList, Usage,
+};
+
+use crate::budget::Budgets;
+use crate::compose::CutPlan;
+
+macro_rules! numbers {
+    ($($(#[$doc:meta])* $name:ident),*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            pub(crate) fn next(self) -> Self {
+                Self(self.0 + 1)
+            }
+        }
+    )*};
+}
+
+numbers! {
+    /// Numbers the requests of a run, so that a late answer to an earlier one is known as late.
+    RequestNo,
+    /// Numbers the jobs that make room.
+    JobNo,
+    /// Numbers the commits.
+    CommitNo
+}
+
+/// What happened outside. Deltas, progress and spinners never come here: the driver sends them to the live stream itself.
+#[derive(Debug)]
+pub enum Input {
+    /// The user's message; begins the run.
+    Start {
+        /// What is said.
+        content: Vec<ContentBlock>,
+    },
+    /// The answer to [`Effect::Gather`].
+    Sources(Box<Sources>),
+    /// The model's complete reply, never assembled here.
+    ModelDone {
+        /// The request it answers.
+        request: RequestNo,
+        /// The reply.
+        reply: Reply,
+    },
+    /// The stream failed, or was aborted.
+    ModelFailed {
+        /// The request it answers.
+        request: RequestNo,
+        /// What may be done about it.
+        fault: ModelFault,
+        /// What happened.
+        error: ErrorPayload,
+        /// What had arrived.
+        partial: Option<Reply>,
+    },
+    /// Arguments checked, targets opened, preview made; no side effect yet. `Ok` holds one line about what will be done.
+    Prepared {
+        /// The call.
+        call: ToolCallId,
+        /// One line about what will be done, or why it cannot be.
+        result: Result<String, ErrorPayload>,
+    },
+    /// Hooks, policy, grants and the person, in one answer.
+    Authorized {
+        /// The call.
+        call: ToolCallId,
+        /// The answer.
+        verdict: Verdict,
+    },
+    /// A call ended; in any order.
+    CallDone {
+        /// The call.
+        call: ToolCallId,
+        /// How.
+        outcome: Box<Outcome>,
+    },
+    /// The answer to [`Effect::Relieve`]; may come in any phase.
+    ReliefDone {
+        /// The job.
+        job: JobNo,
+        /// How room was made, or why not.
+        result: Result<Relief, ErrorPayload>,
+    },
+    /// A commit did not commit: none of the effects after it was performed.
+    StoreFailed {
+        /// The commit.
+        commit: CommitNo,
+        /// Why.
+        error: ErrorPayload,
+    },
+    /// The user wants it to stop.
+    Cancel,
+    /// `cancel_timeout_ms` is over.
+    DrainExpired,
+}
+
+/// What to do next. Perform strictly in order; await a `Commit` before the next one, so that every side effect is written
+/// down before it happens.
+#[derive(Debug)]
+pub enum Effect {
+    /// One transaction; its events reach the live stream only afterwards.
+    Commit {
+        /// Its number, for [`Input::StoreFailed`].
+        commit: CommitNo,
+        /// What to store, in order.
+        writes: Vec<Write>,
+    },
+    /// Bring what the next request is made of: tools, system blocks, budgets.
+    Gather,
+    /// Ask the model.
+    CallModel {
+        /// The request's number.
+        request: RequestNo,
+        /// The request.
+        body: Box<ModelRequest>,
+    },
+    /// Check a call's arguments and open its targets; no side effect.
+    Prepare {
+        /// The call, complete.
+        call: agent_protocol::ToolCall,
+    },
+    /// Get a decision about a prepared call.
+    Authorize(ToolCallId),
+    /// Run a prepared and allowed call; the prepared handle stays with the driver.
+    Execute(ToolCallId),
+    /// Make room on the path.
+    Relieve {
+        /// The job's number.
+        job: JobNo,
+        /// What would go.
+        plan: CutPlan,
+    },
+    /// Stop something; its own `…Done` or `…Failed` still comes.
+    Abort(Target),
+    /// Feed [`Input::DrainExpired`] after `cancel_timeout_ms`.
+    ArmDrain,
+    /// The last effect of a run; the machine is inert from here.
+    Finish {
+        /// Why it ended.
+        end: EndReason,
+        /// What went wrong.
+        error: Option<ErrorPayload>,
+    },
+}
+
+impl Effect {
+    /// What begins outside when this is performed.
+    pub(crate) fn opens(&self) -> Option<Target> {
+        match self {
+            Self::CallModel { request, .. } => Some(Target::Model(*request)),
+            Self::Prepare { call } => Some(Target::Call(call.tool_call_id.clone())),
+            Self::Authorize(call) | Self::Execute(call) => Some(Target::Call(call.clone())),
+            Self::Relieve { job, .. } => Some(Target::Job(*job)),
+            Self::Commit { .. } | Self::Gather | Self::Abort(_) | Self::ArmDrain | Self::Finish { .. } => None,
+        }
+    }
+}
+
+/// Something at work outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A model stream.
+    Model(RequestNo),
+    /// A call.
+    Call(ToolCallId),
+    /// A job that makes room.
+    Job(JobNo),
+}
+
+/// One thing to store.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Write {
+    /// A node.
+    Node(NodeDraft),
+    /// A line of the timeline.
+    Event(EventDraft),
+    /// The session's active node moves here.
+    Activate(NodeId),
+    /// The run's row changes.
+    Run(RunPatch),
+}
+
+/// The answer about a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// Run it.
+    Allow,
+    /// Do not run it.
+    Deny {
+        /// What the model and the timeline are told.
+        error: ErrorPayload,
+    },
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// In a word.
+    pub kind: ResultKind,
+    /// What the model is shown.
+    pub content: Vec<ContentBlock>,
+    /// Set unless `kind` is `Ok`.
+    pub error: Option<ErrorPayload>,
+    /// Facts kept with the result.
+    pub metadata: Object,
+    /// One line for people.
+    pub summary: Option<String>,
+    /// Stands for what the call gave, where its content holds something that differs each time (an artifact's id).
+    pub digest: Option<u64>,
+    /// Nodes that join the path after all results of the reply.
+    pub after: Vec<AfterNode>,
+}
+
+/// A node that a call adds to the context, such as a skill.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AfterNode {
+    /// What it is.
+    pub node_type: NodeType,
+    /// What it says.
+    pub content: Vec<ContentBlock>,
+    /// Its source.
+    pub metadata: Object,
+}
+
+/// How a call ended, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultKind {
+    /// It ran.
+    Ok,
+    /// It could not run, or ran into an error.
+    Failed,
+    /// Somebody said no.
+    Denied,
+    /// It was stopped.
+    Aborted,
+    /// An earlier call was in its way.
+    Skipped,
+}
+
+impl ResultKind {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Denied => "denied",
+            Self::Aborted => "aborted",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// How room was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Relief {
+    /// The oldest turns are left out, and a marker says so (PRV-15).
+    Slide,
+}
+
+/// What a request is made of, besides the path.
+#[derive(Debug, Clone)]
+pub struct Sources {
+    /// The system blocks.
+    pub system: Arc<SystemPrompt>,
+    /// The effective tool set.
+    pub tools: ToolSet,
+    /// How the window is shared out.
+    pub budgets: Budgets,
+    /// Which model, and how.
+    pub model: ModelSettings,
+    /// User-role messages that come last and are no history: task board, runtime state.
+    pub tail: Vec<Arc<ModelMessage>>,
+    /// Hashes of the system blocks and of the tool list, for `context_built` (STO-13).
+    pub fingerprint: Object,
+}
+
+impl Sources {
+    /// Whether a request made from `other` begins with the same bytes.
+    pub(crate) fn same_fixed_part(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.system, &other.system) && Arc::ptr_eq(&self.tools.list, &other.tools.list)
+    }
+}
+
+/// The effective tool set of a run.
+#[derive(Debug, Clone, Default)]
+pub struct ToolSet {
+    /// As the model sees it.
+    pub list: Arc<ToolList>,
+    /// How each is scheduled, by canonical name.
+    pub classes: Arc<HashMap<String, ToolClass>>,
+}
+
+/// Which model, and how it is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelSettings {
+    /// The model's name at its provider.
+    pub name: String,
+    /// Sampling temperature.
+    pub temperature: Option<f64>,
+    /// Whether and which tools may be called.
+    pub tool_choice: ToolChoice,
+    /// Options of this provider only.
+    pub provider_options: Object,
+}
+
+/// Where a run stops by itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// Most turns.
+    pub max_turns: u32,
+    /// Most continuations of a cut answer, in a row (RUN-7).
+    pub continuations: u32,
+    /// Most retries of an empty answer, in a row (RUN-9).
+    pub empty_retries: u32,
+    /// Most retries of a broken stream, in a row (RUN-23).
+    pub model_retries: u32,
+    /// Most times room is made in a row without an answer in between.
+    pub overflows: u32,
+    /// Most tokens of the whole run, if there is a limit.
+    pub max_tokens: Option<u64>,
+    /// Most money of the whole run, in the price's currency, if there is a limit.
+    pub max_cost: Option<f64>,
+    /// What tokens cost; without it `max_cost` cannot be held.
+    pub price: Option<Price>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_turns: 100,
+            continuations: 3,
+            empty_retries: 1,
+            model_retries: 2,
+            overflows: 4,
+            max_tokens: None,
+            max_cost: None,
+            price: None,
+        }
+    }
+}
+
+/// What a million tokens cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Price {
+    /// Of the prompt.
+    pub input: f64,
+    /// Of the prompt, read from a cache.
+    pub cache_read: f64,
+    /// Of the answer.
+    pub output: f64,
+}
+
+impl Price {
+    /// What this usage costs.
+    #[must_use]
+    pub fn of(&self, usage: &Usage) -> f64 {
+        let cached = usage.cache_read_tokens.unwrap_or(0);
+        let fresh = usage.input_tokens.unwrap_or(0).saturating_sub(cached);
+        let millions = |tokens: u64| tokens as f64 / 1e6;
+        millions(fresh) * self.input
+            + millions(cached) * self.cache_read
+            + millions(usage.output_tokens.unwrap_or(0)) * self.output
+    }
+}
+
+impl Limits {
+    /// Why the run may not go on, if its budget is used up (DEC-18).
+    pub(crate) fn over_budget(&self, usage: &Usage) -> Option<ErrorPayload> {
+        let total =
+            usage.total_tokens.unwrap_or_else(|| usage.input_tokens.unwrap_or(0) + usage.output_tokens.unwrap_or(0));
+        if let Some(limit) = self.max_tokens.filter(|limit| total >= *limit) {
+            return Some(budget_error(format!("the run used {total} tokens, and runtime.max_tokens is {limit}")));
+        }
+        let cost = self.price.as_ref()?.of(usage);
+        let limit = self.max_cost.filter(|limit| cost >= *limit)?;
+        Some(budget_error(format!("the run cost {cost:.4}, and runtime.max_cost is {limit}")))
+    }
+}
+
+fn budget_error(message: String) -> ErrorPayload {
+    let message = format!("{message}; it can be resumed with a new message");
+    ErrorPayload::new(ErrorCode::Cancelled, message).detail("kind", "budget")
+}

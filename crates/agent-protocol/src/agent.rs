@@ -1,0 +1,61 @@
+//! Agent definitions: who a child agent is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Object;
+use crate::run::stored_enum;
+
+/// Who an agent is (the contract's fields).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentDefinition {
+    /// The id, given by the definition, never generated.
+    pub agent_definition_id: String,
+    /// A name for people.
+    pub name: String,
+    /// What it is good for; for catalogs only.
+    pub description: String,
+    /// System instructions.
+    #[serde(default)]
+    pub body: String,
+    /// A named profile, or a partial one in place.
+    #[serde(default)]
+    pub model_profile: Option<ModelProfile>,
+    /// Tools it likes; grants nothing.
+    #[serde(default)]
+    pub suggested_tools: Vec<String>,
+    /// Free words.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// `<source>:<id>` of the definition this one replaces.
+    #[serde(default)]
+    pub overrides: Option<String>,
+    /// Where it comes from.
+    pub source: DefinitionSource,
+    /// Extensions.
+    #[serde(default)]
+    pub metadata: Object,
+}
+
+/// A named model profile, or a partial one in place (CFG-4).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ModelProfile {
+    /// Names `[model_overrides.NAME]`.
+    Named(String),
+    /// Overlays `[model]` itself.
+    Inline(Object),
+}
+
+stored_enum! {
+    /// Where an agent definition comes from.
+    DefinitionSource {
+        /// Packaged with the core.
+        Builtin = "builtin",
+        /// The user's own file.
+        User = "user",
+        /// Registered by the embedding program.
+        Code = "code",
+    }
+}

@@ -1,0 +1,104 @@
+//! What the run machine wants stored, before the store has given it a place and a time.
+
+use std::sync::Arc;
+
+use crate::{
+    ContentBlock, EndReason, ErrorPayload, EventType, Level, NodeId, NodeType, Object, Role, RunStatus, ToolCallId,
+    Usage,
+};
+
+/// A node without its place (`node_seq`), its owner and its time; the store adds them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeDraft {
+    /// Unique id, given by the run (see [`crate::RunId::node`]).
+    pub node_id: NodeId,
+    /// The node before it on its path.
+    pub parent_id: Option<NodeId>,
+    /// Who speaks.
+    pub role: Role,
+    /// What it is.
+    pub node_type: NodeType,
+    /// What is said.
+    pub content: Arc<[ContentBlock]>,
+    /// `synthetic`, `partial`, usage, provider extras, …
+    pub metadata: Object,
+    /// Estimated tokens.
+    pub token_count: u64,
+}
+
+/// An event without its place, its owner and its time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventDraft {
+    /// What happened.
+    pub event_type: EventType,
+    /// How loud.
+    pub level: Level,
+    /// The node it is about.
+    pub node_id: Option<NodeId>,
+    /// The call it is about.
+    pub tool_call_id: Option<ToolCallId>,
+    /// Facts, by event type.
+    pub payload: Object,
+}
+
+impl EventDraft {
+    /// An event with no facts yet: debug level for debug-only types, info for the rest.
+    #[must_use]
+    pub fn new(event_type: EventType) -> Self {
+        let level = if event_type.is_debug_only() { Level::Debug } else { Level::Info };
+        Self { event_type, level, node_id: None, tool_call_id: None, payload: Object::new() }
+    }
+
+    /// Sets how loud it is.
+    #[must_use]
+    pub fn level(mut self, level: Level) -> Self {
+        self.level = level;
+        self
+    }
+
+    /// Names the node it is about.
+    #[must_use]
+    pub fn node(mut self, node_id: &NodeId) -> Self {
+        self.node_id = Some(node_id.clone());
+        self
+    }
+
+    /// Names the call it is about.
+    #[must_use]
+    pub fn call(mut self, tool_call_id: &ToolCallId) -> Self {
+        self.tool_call_id = Some(tool_call_id.clone());
+        self
+    }
+
+    /// Adds one fact.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<serde_json::Value>) -> Self {
+        self.payload.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Adds an error under `error`.
+    #[must_use]
+    pub fn error(self, error: &ErrorPayload) -> Self {
+        // A payload of strings, numbers and maps always serialises; `Null` would only ever hide a fault of ours.
+        let value = serde_json::to_value(error).unwrap_or_default();
+        self.with("error", value)
+    }
+}
+
+/// What changes of a run's row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunPatch {
+    /// Where it stands now.
+    pub status: RunStatus,
+    /// Why it ended, once it has.
+    pub end_reason: Option<EndReason>,
+    /// The last node a user may see, once it has ended.
+    pub end_node_id: Option<NodeId>,
+    /// Turns taken so far.
+    pub turn_count: u32,
+    /// Tokens so far.
+    pub usage: Usage,
+    /// What went wrong.
+    pub error: Option<ErrorPayload>,
+}

@@ -1,0 +1,200 @@
+//! Ids are strings with a fixed prefix and safe characters, checked by one helper (API-9, API-15).
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Longest id that is accepted anywhere, in bytes. Long enough for every provider's tool-call ids seen so far.
+const MAX_LEN: usize = 128;
+
+/// Why a string is not an id of the wanted kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{shown}\" is not a valid {kind} id: {reason}")]
+pub struct IdError {
+    kind: &'static str,
+    shown: String,
+    reason: String,
+}
+
+/// The one check behind every id: prefix, length, characters.
+fn check(kind: &'static str, prefix: &'static str, text: &str) -> Result<(), IdError> {
+    let fail = |reason: String| {
+        let shown = text.chars().take(40).flat_map(char::escape_debug).collect();
+        Err(IdError { kind, shown, reason })
+    };
+    let Some(rest) = text.strip_prefix(prefix) else {
+        return fail(format!("it must start with \"{prefix}\""));
+    };
+    if rest.is_empty() {
+        return fail("it is empty".to_owned());
+    }
+    if text.len() > MAX_LEN {
+        return fail(format!("it is longer than {MAX_LEN} bytes"));
+    }
+    if !rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') {
+        return fail("only A-Z a-z 0-9 _ and - are allowed".to_owned());
+    }
+    Ok(())
+}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident, $kind:literal, $prefix:literal;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// Cheap to clone; compares and hashes as its text.
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The fixed prefix of this kind of id; empty where ids come from outside.
+            pub const PREFIX: &'static str = $prefix;
+
+            /// Checks prefix, length and characters.
+            ///
+            /// # Errors
+            /// [`IdError`] says which of them is wrong.
+            pub fn parse(text: &str) -> Result<Self, IdError> {
+                check($kind, $prefix, text)?;
+                Ok(Self(text.into()))
+            }
+
+            /// The id as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = Cow::<'de, str>::deserialize(deserializer)?;
+                Self::parse(&text).map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({
+                    "type": "string",
+                    "maxLength": MAX_LEN,
+                    "pattern": concat!("^", $prefix, "[A-Za-z0-9_-]+$"),
+                })
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A session: the durable container of a whole agent tree.
+    SessionId, "session", "sess_";
+    /// An agent inside a session.
+    AgentId, "agent", "agent_";
+    /// One execution of an agent's loop for one input.
+    RunId, "run", "run_";
+    /// A conversation item in the session's tree.
+    NodeId, "node", "node_";
+    /// One line of the timeline.
+    EventId, "event", "evt_";
+    /// A stored product of a run.
+    ArtifactId, "artifact", "art_";
+    /// One question to the person who decides about a call.
+    PermissionRequestId, "permission request", "perm_";
+    /// A tool call's id. Comes from the provider where that is usable, so it has no prefix of ours (API-15, PRV-5).
+    ToolCallId, "tool call", "";
+}
+
+/// Builds ids that are numbered within their run (`node_<run>_<n>`), so that replaying a run gives the same ids.
+impl RunId {
+    /// The part after the prefix, from which ids of this run are derived.
+    #[must_use]
+    pub fn stem(&self) -> &str {
+        &self.0[Self::PREFIX.len()..]
+    }
+
+    /// The `n`-th node of this run.
+    #[must_use]
+    pub fn node(&self, n: u64) -> NodeId {
+        NodeId(format!("node_{}_{n}", self.stem()).into())
+    }
+
+    /// A tool-call id for a call whose provider gave none that is usable (PRV-5).
+    #[must_use]
+    pub fn tool_call(&self, n: u64) -> ToolCallId {
+        // Short on purpose: some servers refuse ids over 40 characters.
+        let stem = self.stem();
+        let tail: String = stem.chars().rev().take(12).collect::<Vec<_>>().into_iter().rev().collect();
+        ToolCallId(format!("call_{tail}_{n}").into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// API-9: a fixed prefix and safe characters, checked by one helper.
+    #[test]
+    fn ids_need_their_prefix_and_safe_characters() {
+        for good in ["sess_1", "sess_a-B_9"] {
+            assert_eq!(SessionId::parse(good).unwrap().as_str(), good);
+        }
+        for (bad, reason) in [
+            ("", "must start with"),
+            ("sess_", "empty"),
+            ("run_1", "must start with"),
+            ("sess_a/b", "only A-Z"),
+            ("sess_a\u{0}", "only A-Z"),
+            ("sess_é", "only A-Z"),
+            (&format!("sess_{}", "x".repeat(200)), "longer than"),
+        ] {
+            let error = SessionId::parse(bad).unwrap_err().to_string();
+            assert!(error.contains(reason), "{bad:?}: {error}");
+            assert!(serde_json::from_value::<SessionId>(bad.into()).is_err());
+        }
+    }
+
+    /// API-15: ids from models and providers get character and length checks only.
+    #[test]
+    fn tool_call_ids_have_no_prefix() {
+        assert!(ToolCallId::parse("toolu_01ABC").is_ok());
+        assert!(ToolCallId::parse("9chars123").is_ok());
+        assert!(ToolCallId::parse("a b").is_err());
+        assert!(ToolCallId::parse("").is_err());
+    }
+
+    #[test]
+    fn ids_of_a_run_are_derived_from_it() {
+        let run = RunId::parse("run_0198f00d-aaaa-7bbb-8ccc-0123456789ab").unwrap();
+        assert_eq!(run.node(3).as_str(), "node_0198f00d-aaaa-7bbb-8ccc-0123456789ab_3");
+        assert!(NodeId::parse(run.node(3).as_str()).is_ok());
+        assert!(run.tool_call(12).as_str().len() <= 40);
+    }
+}

@@ -1,0 +1,92 @@
+//! Times are UTC, RFC 3339 text wherever they are stored (API-9). This crate reads no clock: whoever stamps a time owns one.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+/// A moment in UTC as RFC 3339 text with milliseconds, such as `2026-11-30T09:41:43.120Z`.
+///
+/// The order of a timeline is its `seq`, never this (EVT-4).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(String);
+
+impl Timestamp {
+    /// From the milliseconds since 1970-01-01T00:00:00Z; moments before it count as it.
+    #[must_use]
+    pub fn from_unix_millis(millis: u64) -> Self {
+        let (days, ms_of_day) = (millis / 86_400_000, millis % 86_400_000);
+        let (year, month, day) = civil_from_days(days);
+        let (h, m, s, ms) = (ms_of_day / 3_600_000, ms_of_day / 60_000 % 60, ms_of_day / 1000 % 60, ms_of_day % 1000);
+        Self(format!("{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}.{ms:03}Z"))
+    }
+
+    /// Takes text that is already RFC 3339, such as a stored column.
+    #[must_use]
+    pub fn from_stored(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The RFC 3339 text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Gregorian date of a day number (days since 1970-01-01), by counting whole 400-year cycles from a March-based year,
+/// so that the leap day is the last of its year.
+fn civil_from_days(days: u64) -> (u64, u64, u64) {
+    const DAYS_PER_CYCLE: u64 = 146_097;
+    // 719,468 days lie between 0000-03-01 and 1970-01-01.
+    let shifted = days + 719_468;
+    let (cycle, day_of_cycle) = (shifted / DAYS_PER_CYCLE, shifted % DAYS_PER_CYCLE);
+    let year_of_cycle = (day_of_cycle - day_of_cycle / 1_460 + day_of_cycle / 36_524 - day_of_cycle / 146_096) / 365;
+    let day_of_year = day_of_cycle - (365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = cycle * 400 + year_of_cycle + u64::from(month <= 2);
+    (year, month, day)
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl JsonSchema for Timestamp {
+    fn schema_name() -> Cow<'static, str> {
+        "Timestamp".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "date-time" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// API-9: times are UTC, RFC 3339.
+    #[test]
+    fn known_moments() {
+        for (millis, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (1_709_251_199_999, "2024-02-29T23:59:59.999Z"),
+            (1_796_031_703_120, "2026-11-30T09:41:43.120Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(Timestamp::from_unix_millis(millis).as_str(), text);
+        }
+    }
+}
