@@ -1,0 +1,104 @@
+//! Ollama's own API: `POST /api/chat`, one JSON object a line.
+//!
+//! Options under `model.provider_options.ollama`:
+//!
+//! | option | value |
+//! |---|---|
+//! | `keep_alive` | how long the model stays loaded: seconds, or a text such as `"10m"`; negative is for ever |
+//! | `think` | `true`, `false`, `"low"`, `"medium"`, `"high"` or `"max"`; left to the server if absent |
+//! | `options` | a table of runner options: `seed`, `top_p`, `top_k`, `min_p`, `stop`, … |
+//!
+//! `num_ctx`, `num_predict` and `temperature` come from the model's own settings and are refused among the options.
+
+mod decode;
+mod library;
+mod options;
+mod request;
+
+use std::sync::Arc;
+
+use agent_protocol::ModelRequest;
+use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+
+use crate::adapter::HttpAdapter;
+use crate::dialect::{Ask, Decoder, Dialect, bearer};
+use crate::http::Endpoint;
+use crate::key::Secret;
+use crate::names::NameTable;
+use crate::reply::ReplyBuilder;
+use crate::{ProviderAdapter, ProviderError, ProviderSettings};
+use options::OllamaOptions;
+
+/// The registry key.
+pub(crate) const KEY: &str = "ollama";
+const START_HINT: &str = "Start Ollama with `ollama serve`, or correct base_url.";
+
+/// Builds the adapter.
+pub(crate) fn adapter(settings: ProviderSettings) -> Result<Arc<dyn ProviderAdapter>, ProviderError> {
+    let endpoint = Endpoint::new(KEY, &settings)?;
+    if endpoint.path().ends_with("/v1") {
+        return Err(ProviderError::InvalidBaseUrl {
+            provider: KEY.to_owned(),
+            reason:
+                "it ends in /v1, which is Ollama's imitation of OpenAI; leave that out, or set the provider to openai"
+                    .to_owned(),
+        });
+    }
+    let dialect = Arc::new(Ollama::new(&settings)?);
+    Ok(Arc::new(HttpAdapter::new(dialect, endpoint, settings, START_HINT)?))
+}
+
+/// The dialect.
+pub(crate) struct Ollama {
+    settings: ProviderSettings,
+    options: OllamaOptions,
+}
+
+impl Ollama {
+    pub(crate) fn new(settings: &ProviderSettings) -> Result<Self, ProviderError> {
+        let options = OllamaOptions::read(&settings.provider_options)?;
+        Ok(Self { settings: settings.clone(), options })
+    }
+}
+
+impl Dialect for Ollama {
+    fn key(&self) -> &'static str {
+        KEY
+    }
+
+    fn path(&self) -> &'static str {
+        "api/chat"
+    }
+
+    fn headers(&self, key: Option<&Secret>) -> Result<HeaderMap, ProviderError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT, HeaderValue::from_static("application/x-ndjson"));
+        if let Some(key) = key {
+            bearer(KEY, key, &mut headers)?;
+        }
+        Ok(headers)
+    }
+
+    fn encode(&self, request: &ModelRequest, names: &NameTable) -> Result<Bytes, ProviderError> {
+        if request.provider_options.is_empty() {
+            return request::encode(request, names, &self.options, self.settings.context_window);
+        }
+        let both = crate::options::overlay(&self.settings.provider_options, &request.provider_options);
+        request::encode(request, names, &OllamaOptions::read(&both)?, self.settings.context_window)
+    }
+
+    fn decoder(&self, reply: ReplyBuilder) -> Box<dyn Decoder> {
+        Box::new(decode::OllamaDecoder::new(reply, self.settings.context_window, self.settings.limits.event_bytes))
+    }
+
+    fn explain<'a>(&'a self, error: ProviderError, ask: Ask<'a>) -> BoxFuture<'a, ProviderError> {
+        library::explain(error, ask).boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! The pieces of a stream, as servers send them. Every field may be missing or null, and unknown ones are passed over
+//! (DEC-5); strings are borrowed from the event.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::reply::{Text, TextOrParts};
+
+/// One event's data, or a whole answer where a server does not stream.
+#[derive(Deserialize)]
+pub(super) struct Chunk<'a> {
+    #[serde(borrow, default)]
+    pub(super) model: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) choices: Option<FirstChoice<'a>>,
+    #[serde(borrow, default)]
+    pub(super) usage: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) x_groq: Option<Box<Groq<'a>>>,
+    #[serde(borrow, default)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+/// An error that is no field of an object but the object itself.
+#[derive(Deserialize)]
+pub(super) struct FlatError<'a> {
+    #[serde(borrow, default)]
+    object: Option<Text<'a>>,
+}
+
+impl FlatError<'_> {
+    /// Whether an event that is no chunk is such an error.
+    pub(super) fn is_in(data: &str) -> bool {
+        serde_json::from_str::<FlatError<'_>>(data).is_ok_and(|flat| Text::filled(&flat.object) == Some("error"))
+    }
+}
+
+/// Groq's own place for usage.
+#[derive(Deserialize)]
+pub(super) struct Groq<'a> {
+    #[serde(borrow, default)]
+    pub(super) usage: Option<&'a RawValue>,
+}
+
+/// The first choice of a list: we ask for one, and any further one would be mixed into it.
+pub(super) struct FirstChoice<'a>(pub(super) Option<Choice<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for FirstChoice<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct First;
+        impl<'de> Visitor<'de> for First {
+            type Value = FirstChoice<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of choices")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let first = seq.next_element()?;
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(FirstChoice(first))
+            }
+        }
+        deserializer.deserialize_seq(First)
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Choice<'a> {
+    #[serde(borrow, default)]
+    pub(super) delta: Option<Delta<'a>>,
+    /// In place of `delta` where a server does not stream. Boxed, since it is not there on every chunk.
+    #[serde(borrow, default)]
+    pub(super) message: Option<Box<Delta<'a>>>,
+    #[serde(borrow, default)]
+    pub(super) finish_reason: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Delta<'a> {
+    #[serde(borrow, default)]
+    pub(super) content: Option<TextOrParts<'a>>,
+    #[serde(borrow, default)]
+    pub(super) refusal: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) reasoning_content: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) reasoning: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) tool_calls: Option<Vec<Call<'a>>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Call<'a> {
+    #[serde(default)]
+    pub(super) index: Option<u64>,
+    #[serde(borrow, default)]
+    pub(super) id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) function: Option<Function<'a>>,
+    #[serde(borrow, default)]
+    pub(super) extra_content: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Function<'a> {
+    #[serde(borrow, default)]
+    pub(super) name: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) arguments: Option<&'a RawValue>,
+}

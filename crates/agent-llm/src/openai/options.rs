@@ -1,0 +1,168 @@
+//! What users may set for OpenAI's protocol.
+
+use agent_protocol::Object;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+
+use super::KEY;
+use crate::ProviderError;
+use crate::options::Options;
+
+const KNOWN: [&str; 10] = [
+    "reasoning_effort",
+    "max_tokens_field",
+    "stream_options",
+    "parallel_tool_calls",
+    "system_role",
+    "echo_reasoning",
+    "merge_user_messages",
+    "key_header",
+    "headers",
+    "extra_body",
+];
+
+/// Fields of the request that are the adapter's own.
+const OWNED_FIELDS: [&str; 11] = [
+    "model",
+    "messages",
+    "tools",
+    "tool_choice",
+    "stream",
+    "stream_options",
+    "max_tokens",
+    "max_completion_tokens",
+    "temperature",
+    "reasoning_effort",
+    "parallel_tool_calls",
+];
+
+/// Headers that carry keys; a key is named by `api_key_env`, never written down (CFG-3).
+const KEY_HEADERS: [&str; 5] = ["authorization", "api-key", "x-api-key", "proxy-authorization", "cookie"];
+
+/// Where the key goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum KeyHeader {
+    /// `Authorization: Bearer …`.
+    #[default]
+    Bearer,
+    /// `api-key: …`.
+    ApiKey,
+}
+
+/// Checked options.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct OpenAiOptions {
+    pub(crate) reasoning_effort: Option<String>,
+    /// Whether the output limit is called `max_completion_tokens`; none: it depends on the host.
+    pub(crate) completion_tokens: Option<bool>,
+    pub(crate) stream_options: bool,
+    pub(crate) parallel_tool_calls: Option<bool>,
+    pub(crate) developer_role: bool,
+    pub(crate) echo_reasoning: bool,
+    pub(crate) merge_user_messages: bool,
+    pub(crate) key_header: KeyHeader,
+    pub(crate) headers: HeaderMap,
+    pub(crate) extra_body: Object,
+}
+
+impl OpenAiOptions {
+    pub(crate) fn read(values: &Object) -> Result<Self, ProviderError> {
+        let options = Options { provider: KEY, values };
+        options.only(&KNOWN)?;
+        let limit_field = options.word("max_tokens_field", &["max_tokens", "max_completion_tokens"])?;
+        let role = options.word("system_role", &["system", "developer"])?;
+        let key_header = options.word("key_header", &["authorization", "api-key"])?;
+        let effort = options.read("reasoning_effort", "must be a text", Value::as_str)?;
+        Ok(Self {
+            reasoning_effort: effort.map(str::to_owned),
+            completion_tokens: limit_field.map(|field| field == "max_completion_tokens"),
+            stream_options: options.boolean("stream_options")?.unwrap_or(true),
+            parallel_tool_calls: options.boolean("parallel_tool_calls")?,
+            developer_role: role == Some("developer"),
+            echo_reasoning: options.boolean("echo_reasoning")?.unwrap_or(false),
+            merge_user_messages: options.boolean("merge_user_messages")?.unwrap_or(false),
+            key_header: if key_header == Some("api-key") { KeyHeader::ApiKey } else { KeyHeader::Bearer },
+            headers: headers(options)?,
+            extra_body: extra_body(options)?,
+        })
+    }
+}
+
+fn headers(options: Options<'_>) -> Result<HeaderMap, ProviderError> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in options.object("headers")?.into_iter().flatten() {
+        let option = format!("headers.{name}");
+        if KEY_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
+            return Err(options.invalid(&option, "carries a key; name the variable that holds it in model.api_key_env"));
+        }
+        let name = HeaderName::from_bytes(name.as_bytes());
+        let value = value.as_str().map(HeaderValue::from_str);
+        let (Ok(name), Some(Ok(value))) = (name, value) else {
+            return Err(options.invalid(&option, "must be a header's name and its text"));
+        };
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
+
+fn extra_body(options: Options<'_>) -> Result<Object, ProviderError> {
+    let extra = options.object("extra_body")?.cloned().unwrap_or_default();
+    match extra.keys().find(|key| OWNED_FIELDS.contains(&key.as_str())) {
+        None => Ok(extra),
+        Some(key) => Err(options.invalid(&format!("extra_body.{key}"), "is set by a setting or an option of its own")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn refused(options: Value, message: &str) {
+        let error = OpenAiOptions::read(options.as_object().unwrap()).unwrap_err();
+        assert_eq!(error.to_string(), message);
+        assert_eq!(error.payload().code, agent_protocol::ErrorCode::ConfigError);
+    }
+
+    /// CFG-5: unknown keys are errors that name the nearest. CFG-3: no key is written down.
+    #[test]
+    fn options_are_checked() {
+        refused(
+            json!({"reasoning_efort": "low"}),
+            "openai has no option \"reasoning_efort\"; did you mean \"reasoning_effort\"?",
+        );
+        refused(
+            json!({"max_tokens_field": "x"}),
+            "the openai option \"max_tokens_field\" must be one of max_tokens, max_completion_tokens",
+        );
+        refused(json!({"stream_options": 1}), "the openai option \"stream_options\" must be true or false");
+        refused(
+            json!({"headers": {"Authorization": "Bearer x"}}),
+            "the openai option \"headers.Authorization\" carries a key; name the variable that holds it in model.api_key_env",
+        );
+        refused(
+            json!({"headers": {"a b": "x"}}),
+            "the openai option \"headers.a b\" must be a header's name and its text",
+        );
+        refused(
+            json!({"extra_body": {"messages": []}}),
+            "the openai option \"extra_body.messages\" is set by a setting or an option of its own",
+        );
+    }
+
+    #[test]
+    fn options_are_read() {
+        let values = json!({
+            "reasoning_effort": "low", "max_tokens_field": "max_completion_tokens", "stream_options": false,
+            "system_role": "developer", "key_header": "api-key", "headers": {"X-Title": "t"}, "extra_body": {"seed": 1},
+        });
+        let options = OpenAiOptions::read(values.as_object().unwrap()).unwrap();
+        assert_eq!(options.completion_tokens, Some(true));
+        assert!(!options.stream_options && options.developer_role && options.key_header == KeyHeader::ApiKey);
+        assert_eq!(options.headers["x-title"], "t");
+        let default = OpenAiOptions::read(&Object::new()).unwrap();
+        assert!(default.stream_options && default.completion_tokens.is_none());
+    }
+}

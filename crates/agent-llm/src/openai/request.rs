@@ -1,0 +1,238 @@
+//! Writes a request for `/chat/completions`. Each message, the system prompt and the tools are written once and kept
+//! beside what they say; a request is put together from those pieces (PERF-2, PRV-15).
+
+use agent_protocol::{ContentBlock, ModelMessage, ModelRequest, Role, SystemPrompt, ToolCall, ToolChoice};
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::KEY;
+use super::options::OpenAiOptions;
+use crate::ProviderError;
+use crate::digest::{digest, short};
+use crate::json::ObjectWriter;
+use crate::names::NameTable;
+use crate::reply::CallPiece;
+use crate::wire_form::{self, push_form};
+
+/// Changes whenever the bytes of a form change.
+const FORM: &[u8] = b"openai/1";
+/// Longest id of a call that OpenAI takes.
+const MAX_ID: usize = 40;
+/// How a user message begins and ends; what stands between is its text, escaped.
+const USER_OPEN: &str = r#"{"role":"user","content":""#;
+const USER_CLOSE: &str = r#""}"#;
+
+/// How this request is written: options, and what was learnt about the server.
+pub(super) struct Shape<'a> {
+    pub(super) options: &'a OpenAiOptions,
+    pub(super) completion_tokens: bool,
+    pub(super) stream_options: bool,
+    pub(super) temperature: bool,
+    pub(super) merge_users: bool,
+}
+
+impl Shape<'_> {
+    /// What the form of a message depends on besides the message.
+    pub(super) fn memo_key(&self, names: &NameTable) -> u64 {
+        let flags = [u8::from(self.options.developer_role), u8::from(self.options.echo_reasoning)];
+        digest([FORM, &flags[..], &names.fingerprint().to_le_bytes()[..]])
+    }
+}
+
+pub(super) fn encode(request: &ModelRequest, names: &NameTable, shape: &Shape<'_>) -> Result<Bytes, ProviderError> {
+    let key = shape.memo_key(names);
+    let messages = messages(request, names, shape, key);
+    let has_tools = !request.tools.tools.is_empty();
+    if has_tools {
+        wire_form::check_schemas(KEY, request)?;
+    }
+    let tools =
+        has_tools.then(|| request.tools.wire.get_or_make(key, || wire_form::function_tools(&request.tools, names)));
+    let mut body = String::with_capacity(messages.len() + tools.as_ref().map_or(0, |tools| tools.len()) + 512);
+    let mut object = ObjectWriter::open(&mut body);
+    object.string("model", &request.model);
+    object.boolean("stream", true);
+    if shape.stream_options {
+        object.raw("stream_options", r#"{"include_usage":true}"#);
+    }
+    let limit = if shape.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
+    object.number(limit, request.max_output_tokens);
+    if let Some(temperature) = request.temperature.filter(|_| shape.temperature) {
+        object.value("temperature", &Value::from(temperature));
+    }
+    if let Some(effort) = &shape.options.reasoning_effort {
+        object.string("reasoning_effort", effort);
+    }
+    for (field, value) in &shape.options.extra_body {
+        object.value(field, value);
+    }
+    object.raw("messages", &messages);
+    if let Some(tools) = tools {
+        object.raw("tools", &tools);
+        tool_choice(&mut object, request, names)?;
+        if let Some(parallel) = shape.options.parallel_tool_calls {
+            object.boolean("parallel_tool_calls", parallel);
+        }
+    }
+    object.close();
+    Ok(Bytes::from(body))
+}
+
+fn tool_choice(object: &mut ObjectWriter<'_>, request: &ModelRequest, names: &NameTable) -> Result<(), ProviderError> {
+    match &request.tool_choice {
+        // The default where there are tools; some servers know no other value.
+        ToolChoice::Auto => {}
+        ToolChoice::None => object.string("tool_choice", "none"),
+        ToolChoice::Required => object.string("tool_choice", "required"),
+        ToolChoice::Tool(name) if request.tools.tools.iter().any(|tool| tool.name == *name) => {
+            let mut choice = ObjectWriter::open(object.field("tool_choice"));
+            choice.string("type", "function");
+            let mut function = ObjectWriter::open(choice.field("function"));
+            function.string("name", &names.wire(name));
+            function.close();
+            choice.close();
+        }
+        ToolChoice::Tool(name) => {
+            return Err(ProviderError::Unsupported {
+                provider: KEY.to_owned(),
+                model: request.model.clone(),
+                feature: format!("to make the model call {name}, which is not among its tools"),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn messages(request: &ModelRequest, names: &NameTable, shape: &Shape<'_>, key: u64) -> String {
+    let mut list = String::with_capacity(4096);
+    list.push('[');
+    let mut pieces = Pieces { list: &mut list, merge_users: shape.merge_users, empty: true, after_user: false };
+    let system = request.system.wire.get_or_make(key, || system_form(&request.system, shape.options.developer_role));
+    pieces.push(&system);
+    for message in &request.messages {
+        pieces.push(&message.wire.get_or_make(key, || message_form(message, names, shape.options)));
+    }
+    list.push(']');
+    list
+}
+
+/// Strings pieces together.
+struct Pieces<'a> {
+    list: &'a mut String,
+    merge_users: bool,
+    empty: bool,
+    after_user: bool,
+}
+
+impl Pieces<'_> {
+    fn push(&mut self, form: &str) {
+        if form.is_empty() {
+            return;
+        }
+        // Forms stay what they are; joining two of them only leaves out the end of one and the beginning of the other.
+        let is_user = form.starts_with(USER_OPEN);
+        if self.merge_users && self.after_user && is_user {
+            self.list.truncate(self.list.len() - USER_CLOSE.len());
+            self.list.push_str(r"\n\n");
+            self.list.push_str(&form[USER_OPEN.len()..]);
+            return;
+        }
+        if !std::mem::take(&mut self.empty) {
+            self.list.push(',');
+        }
+        self.after_user = is_user;
+        self.list.push_str(form);
+    }
+}
+
+fn system_form(system: &SystemPrompt, developer_role: bool) -> String {
+    let text = wire_form::system_text(system);
+    let mut form = String::new();
+    if !text.is_empty() {
+        let mut object = ObjectWriter::open(&mut form);
+        object.string("role", if developer_role { "developer" } else { "system" });
+        object.string("content", &text);
+        object.close();
+    }
+    form
+}
+
+fn message_form(message: &ModelMessage, names: &NameTable, options: &OpenAiOptions) -> String {
+    let mut form = String::new();
+    match message.role {
+        Role::System | Role::User => {
+            let mut object = ObjectWriter::open(&mut form);
+            object.string("role", message.role.as_str());
+            object.string("content", &wire_form::text_of(&message.content, "\n\n"));
+            object.close();
+        }
+        Role::Assistant => assistant(&mut form, message, names, options),
+        Role::Tool => {
+            for block in message.content.iter() {
+                if let ContentBlock::ToolResult(result) = block {
+                    let mut piece = String::new();
+                    let mut object = ObjectWriter::open(&mut piece);
+                    object.string("role", "tool");
+                    object.string("tool_call_id", &wire_id(result.tool_call_id.as_str()));
+                    object.string("content", &wire_form::result_text(result));
+                    object.close();
+                    push_form(&mut form, &piece);
+                }
+            }
+        }
+    }
+    form
+}
+
+fn assistant(form: &mut String, message: &ModelMessage, names: &NameTable, options: &OpenAiOptions) {
+    let text = wire_form::text_of(&message.content, "");
+    let mut calls = String::new();
+    for call in message.content.iter().filter_map(ContentBlock::as_tool_call) {
+        let mut piece = String::new();
+        tool_call(&mut piece, call, names);
+        push_form(&mut calls, &piece);
+    }
+    let mut object = ObjectWriter::open(form);
+    object.string("role", "assistant");
+    // Beside calls, servers want the field and no text to be null; without calls, none takes null.
+    if text.is_empty() && !calls.is_empty() {
+        object.raw("content", "null");
+    } else {
+        object.string("content", &text);
+    }
+    if options.echo_reasoning {
+        let reasoning = message.metadata.get(ModelMessage::REASONING).and_then(Value::as_str);
+        object.string("reasoning_content", reasoning.unwrap_or_default());
+    }
+    if !calls.is_empty() {
+        object.raw("tool_calls", &format!("[{calls}]"));
+    }
+    object.close();
+}
+
+fn tool_call(out: &mut String, call: &ToolCall, names: &NameTable) {
+    let mut arguments = String::new();
+    crate::json::push_object(&mut arguments, &call.arguments);
+    let mut object = ObjectWriter::open(out);
+    object.string("id", &wire_id(call.tool_call_id.as_str()));
+    object.string("type", "function");
+    let mut function = ObjectWriter::open(object.field("function"));
+    function.string("name", &names.wire(&call.name));
+    function.string("arguments", &arguments);
+    function.close();
+    // What the server gave along with the call and wants back, such as Gemini's signature of a thought.
+    if let Some(extra) = call.metadata.get(CallPiece::EXTRA) {
+        object.value(CallPiece::EXTRA, extra);
+    }
+    object.close();
+}
+
+/// An id that OpenAI takes. Calls and results name the same id, so both are shortened alike.
+fn wire_id(id: &str) -> std::borrow::Cow<'_, str> {
+    if id.len() <= MAX_ID {
+        return id.into();
+    }
+    let hash = short(digest([id.as_bytes()]), 10);
+    // Ids are ASCII, so every index is a border between characters.
+    format!("{}_{hash}", id.get(..MAX_ID - 11).unwrap_or_default()).into()
+}

@@ -1,0 +1,101 @@
+//! Which providers there are.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::{ProviderAdapter, ProviderError, ProviderSettings, ollama, openai};
+
+/// Makes an adapter from settings.
+pub type ProviderFactory =
+    Arc<dyn Fn(ProviderSettings) -> Result<Arc<dyn ProviderAdapter>, ProviderError> + Send + Sync>;
+
+/// Factories by the key that `model.provider` names.
+#[derive(Clone, Default)]
+pub struct ProviderRegistry {
+    factories: BTreeMap<String, ProviderFactory>,
+}
+
+impl ProviderRegistry {
+    /// A registry without any provider.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// A registry with the adapters of this crate.
+    #[must_use]
+    pub fn with_builtin() -> Self {
+        let mut factories: BTreeMap<String, ProviderFactory> = BTreeMap::new();
+        factories.insert(ollama::KEY.to_owned(), Arc::new(ollama::adapter));
+        factories.insert(openai::KEY.to_owned(), Arc::new(openai::adapter));
+        Self { factories }
+    }
+
+    /// Adds a provider.
+    ///
+    /// # Errors
+    /// [`ProviderError::DuplicateProvider`] if the key is taken.
+    pub fn register(&mut self, key: impl Into<String>, factory: ProviderFactory) -> Result<(), ProviderError> {
+        let key = key.into();
+        if self.factories.contains_key(&key) {
+            return Err(ProviderError::DuplicateProvider { key });
+        }
+        self.factories.insert(key, factory);
+        Ok(())
+    }
+
+    /// The keys, in alphabetical order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.factories.keys().map(String::as_str)
+    }
+
+    /// Builds the adapter behind a key. Opens no connection.
+    ///
+    /// # Errors
+    /// [`ProviderError::UnknownProvider`], or what the factory finds wrong with the settings.
+    pub fn build(&self, key: &str, settings: ProviderSettings) -> Result<Arc<dyn ProviderAdapter>, ProviderError> {
+        match self.factories.get(key) {
+            Some(factory) => factory(settings),
+            None => Err(ProviderError::UnknownProvider {
+                key: key.to_owned(),
+                known: self.keys().map(str::to_owned).collect(),
+            }),
+        }
+    }
+}
+
+impl std::fmt::Debug for ProviderRegistry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("ProviderRegistry").field(&self.factories.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agent_protocol::{ErrorCode, ErrorPayload};
+
+    use super::*;
+
+    /// PRV-1: an unknown key is a `config_error` that names the known ones; a key is taken once.
+    #[test]
+    fn keys_are_known_or_refused() {
+        let mut registry = ProviderRegistry::with_builtin();
+        let settings = ProviderSettings::new("http://127.0.0.1:1");
+        let error = registry.build("olama", settings.clone()).err().unwrap();
+        assert_eq!(error.payload().code, ErrorCode::ConfigError);
+        assert_eq!(error.to_string(), "no provider is called \"olama\"; known are ollama, openai");
+        assert_eq!(registry.build("openai", settings.clone()).unwrap().key(), "openai");
+
+        let own: ProviderFactory = Arc::new(|_| {
+            Err(ProviderError::External(ErrorPayload::new(ErrorCode::UnsupportedCapability, "no tools here")))
+        });
+        registry.register("own", own.clone()).unwrap();
+        let taken = registry.register("ollama", own).unwrap_err();
+        assert_eq!(taken.payload().code, ErrorCode::ConfigError);
+        let error = registry.build("own", settings).err().unwrap();
+        assert_eq!(
+            (error.payload().code, error.to_string().as_str()),
+            (ErrorCode::UnsupportedCapability, "no tools here")
+        );
+    }
+}

@@ -1,0 +1,12 @@
+//! From the pieces of a stream to one reply: what every adapter does the same way.
+
+mod arguments;
+mod builder;
+mod calls;
+mod ids;
+mod lenient;
+mod stop;
+
+pub(crate) use builder::{About, ReplyBuilder};
+pub(crate) use calls::CallPiece;
+pub(crate) use lenient::{Part, Text, TextOrParts, argument_text};

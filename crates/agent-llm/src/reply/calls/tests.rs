@@ -1,0 +1,183 @@
+use super::*;
+use crate::testing::TOOLS;
+
+/// A piece: index, id, name, arguments; `-1` and empty strings are absent.
+type Piece = (i64, &'static str, &'static str, &'static str);
+
+fn names() -> NameTable {
+    NameTable::new(TOOLS)
+}
+
+/// Finished calls as `id:name{arguments}`; providers' ids are taken as they are, a missing one is `?`.
+fn collect(pieces: &[Piece]) -> Vec<String> {
+    let mut slots = CallSlots::default();
+    let mut out = Vec::new();
+    for (index, id, name, arguments) in pieces {
+        let filled = |text: &'static str| (!text.is_empty()).then_some(text);
+        let piece = CallPiece {
+            index: u64::try_from(*index).ok(),
+            id: filled(id),
+            name: filled(name),
+            arguments: Cow::Borrowed(arguments),
+            ..CallPiece::default()
+        };
+        slots.add(piece, &names(), &mut out).unwrap();
+    }
+    let assign = |ids: &[Option<String>]| {
+        ids.iter().map(|id| ToolCallId::parse(id.as_deref().unwrap_or("none")).unwrap()).collect()
+    };
+    let calls = slots.finish(false, &names(), assign, &mut out);
+    let show = |call: &ToolCall| {
+        let error = call.arguments_error().map(|_| "!").unwrap_or_default();
+        format!("{}:{}{}{error}", call.tool_call_id, call.name, Value::Object(call.arguments.clone()))
+    };
+    calls.iter().flatten().map(show).collect()
+}
+
+#[track_caller]
+fn check(pieces: &[Piece], expected: &[&str]) {
+    assert_eq!(collect(pieces), expected);
+}
+
+const READ: &str = "code__read_file";
+const WRITE: &str = "code__write_file";
+const A: &str = r#"c1:code.read_file{"path":"a"}"#;
+const B: &str = r#"c2:code.read_file{"path":"b"}"#;
+
+/// The protocol as it is written: one index a call, the id on its first piece.
+#[test]
+fn canonical_pieces() {
+    check(&[(0, "c1", READ, ""), (0, "", "", r#"{"path""#), (0, "", "", r#":"a"}"#)], &[A]);
+    check(&[(0, "c1", READ, r#"{"path":"a"}"#), (1, "c2", READ, r#"{"path":"b"}"#)], &[A, B]);
+}
+
+/// STRM-04: two calls share index 0 and differ in their ids.
+#[test]
+fn one_index_for_all() {
+    check(&[(0, "c1", READ, r#"{"path":"a"}"#), (0, "c2", READ, r#"{"path":"b"}"#)], &[A, B]);
+    check(
+        &[(0, "c1", READ, ""), (0, "", "", r#"{"path":"a"}"#), (0, "c2", READ, ""), (0, "", "", r#"{"path":"b"}"#)],
+        &[A, B],
+    );
+    // Without ids, a name and a complete object before it tell.
+    check(
+        &[(0, "", READ, r#"{"path":"a"}"#), (0, "", WRITE, r#"{"path":"b"}"#)],
+        &[r#"none:code.read_file{"path":"a"}"#, r#"none:code.write_file{"path":"b"}"#],
+    );
+}
+
+/// STRM-16: pieces of parallel calls are interleaved and carry only their index.
+#[test]
+fn interleaved_by_index() {
+    check(
+        &[
+            (0, "c1", READ, r#"{"pa"#),
+            (1, "c2", READ, r#"{"pa"#),
+            (0, "", "", r#"th":"a"}"#),
+            (1, "", "", r#"th":"b"}"#),
+        ],
+        &[A, B],
+    );
+}
+
+/// No index at all: an id or a name begins a call, anything else goes on.
+#[test]
+fn no_index() {
+    check(&[(-1, "c1", READ, r#"{"path":"a"}"#), (-1, "c2", READ, r#"{"path":"b"}"#)], &[A, B]);
+    check(
+        &[
+            (-1, "c1", READ, r#"{"pa"#),
+            (-1, "", "", r#"th":"a"}"#),
+            (-1, "c2", READ, ""),
+            (-1, "", "", r#"{"path":"b"}"#),
+        ],
+        &[A, B],
+    );
+    check(&[(-1, "", READ, r#"{"pa"#), (-1, "", READ, r#"th":"a"}"#)], &[r#"none:code.read_file{"path":"a"}"#]);
+    check(&[(-1, "", READ, "{}"), (-1, "", READ, "{}")], &["none:code.read_file{}", "none:code.read_file{}"]);
+}
+
+/// Ids that are repeated on every piece, come empty, or change with every piece.
+#[test]
+fn odd_ids() {
+    check(&[(0, "c1", READ, r#"{"pa"#), (0, "c1", "", r#"th":"a"}"#)], &[A]);
+    check(&[(-1, "c1", READ, r#"{"pa"#), (-1, "c1", "", r#"th":"a"}"#)], &[A]);
+    check(&[(0, "c1", READ, r#"{"pa"#), (0, "x9", "", r#"th":"#), (0, "x10", "", r#""a"}"#)], &[A]);
+    check(&[(0, "c1", READ, r#"{"pa"#), (0, "x9", READ, r#"th":"a"}"#)], &[A]);
+    // The first id of a call that began without one.
+    check(&[(0, "", READ, ""), (0, "c1", "", r#"{"path":"a"}"#)], &[A]);
+}
+
+/// Names that come late, again, or in pieces.
+#[test]
+fn odd_names() {
+    check(&[(0, "c1", "", r#"{"path":"#), (0, "", READ, r#""a"}"#)], &[A]);
+    check(&[(0, "c1", READ, r#"{"path""#), (0, "", READ, r#":"a"}"#)], &[A]);
+    check(&[(0, "c1", "code__", ""), (0, "", "read_", ""), (0, "", "file", r#"{"path":"a"}"#)], &[A]);
+    check(&[(0, "c1", READ, ""), (0, "", "nonsense", r#"{"path":"a"}"#)], &[A]);
+    check(&[(0, "c1", "", "{}")], &["c1:unnamed{}"]);
+    check(&[(0, "", "", "")], &[]);
+}
+
+/// Text that already is an object may go on: nothing is decided before the end.
+#[test]
+fn complete_text_may_go_on() {
+    check(&[(0, "c1", READ, r#"{"path":"a"}"#), (0, "", "", " \n")], &[A]);
+    check(&[(0, "c1", READ, r#"{"path":"}{"}"#), (0, "", READ, "")], &[r#"c1:code.read_file{"path":"}{"}"#]);
+    check(&[(0, "c1", READ, r#"{"path":"a"}"#), (0, "", "", r#"{"path":"b"}"#)], &["c1:code.read_file{}!"]);
+}
+
+/// Calls that come whole are separate, whatever they share; the same under the same id is the same.
+#[test]
+fn whole_calls() {
+    let mut slots = CallSlots::default();
+    let mut out = Vec::new();
+    for (id, arguments) in [("c", "{}"), ("c", "{}"), ("c", r#"{"a":1}"#), ("", "{}"), ("", "{}")] {
+        let id = (!id.is_empty()).then_some(id);
+        let piece =
+            CallPiece { whole: true, id, name: Some(READ), arguments: arguments.into(), ..CallPiece::default() };
+        slots.add(piece, &names(), &mut out).unwrap();
+    }
+    let assign = |ids: &[Option<String>]| ids.iter().map(|_| ToolCallId::parse("x").unwrap()).collect();
+    assert_eq!(slots.finish(false, &names(), assign, &mut out).len(), 4);
+}
+
+/// PRV-4, PRV-5, PRV-6: what the model and the provider really said stays in the metadata, cut to 800 characters.
+#[test]
+fn raw_words_are_kept() {
+    let mut slots = CallSlots::default();
+    let mut out = Vec::new();
+    let broken = format!("{{\"path\": \"{}", "é".repeat(2000));
+    let piece = CallPiece {
+        id: Some("bad id"),
+        name: Some("functions.code_read_file"),
+        arguments: Cow::Owned(broken.clone()),
+        extra: Some(serde_json::json!({"google": 1})),
+        ..CallPiece::default()
+    };
+    slots.add(piece, &names(), &mut out).unwrap();
+    let assign = |_: &[Option<String>]| vec![ToolCallId::parse("call_1").unwrap()];
+    let call = slots.finish(true, &names(), assign, &mut out).remove(0).unwrap();
+    assert_eq!((call.name.as_str(), call.arguments.len()), ("code.read_file", 0));
+    assert_eq!(call.metadata["raw_name"], "functions.code_read_file");
+    assert_eq!(call.metadata["raw_id"], "bad id");
+    assert_eq!(call.metadata["extra_content"]["google"], 1);
+    let echo = call.metadata[ToolCall::INVALID_ARGUMENTS].as_str().unwrap();
+    assert!(broken.starts_with(echo) && echo.chars().count() == MAX_INVALID_ARGUMENTS_ECHO);
+    assert!(call.arguments_error().unwrap().starts_with("cut at the output limit: "));
+}
+
+/// No unbounded memory: a reply with more calls than any turn can mean is an error.
+#[test]
+fn the_number_of_calls_is_bounded() {
+    let mut slots = CallSlots::default();
+    let mut out = Vec::new();
+    let mut add = |index| {
+        let piece = CallPiece { index: Some(index), name: Some("f"), ..CallPiece::default() };
+        slots.add(piece, &names(), &mut out)
+    };
+    for index in 0..MAX_CALLS as u64 {
+        add(index).unwrap();
+    }
+    assert_eq!(add(9999), Err(BrokenStream::TooManyCalls { limit: MAX_CALLS }));
+}

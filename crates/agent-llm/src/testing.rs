@@ -1,0 +1,228 @@
+//! What the unit tests share: requests, transcripts of events, ways to cut bytes, and a wire that plays a script.
+
+use std::sync::Arc;
+
+use agent_protocol::{
+    ContentBlock, ErrorPayload, ModelEvent, ModelMessage, ModelRequest, Object, Permission, Reply, Role, SystemPrompt,
+    ToolCall, ToolCallId, ToolChoice, ToolDefinition, ToolResultBlock,
+};
+use serde_json::{Value, json};
+
+use crate::dialect::{Dialect, Flow, StreamFault};
+use crate::names::NameTable;
+use crate::reply::{About, ReplyBuilder};
+
+/// The tools of [`request`].
+pub(crate) const TOOLS: [&str; 3] = ["code.read_file", "code.write_file", "internal.load_skill"];
+
+pub(crate) fn object(value: Value) -> Object {
+    value.as_object().cloned().unwrap_or_default()
+}
+
+pub(crate) fn tool(name: &str) -> ToolDefinition {
+    ToolDefinition {
+        name: name.to_owned(),
+        description: format!("does {name}"),
+        input_schema: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+        permission: Permission::Readonly,
+        tags: Vec::new(),
+        metadata: Object::new(),
+    }
+}
+
+/// A request with three tools and one user message.
+pub(crate) fn request() -> ModelRequest {
+    ModelRequest {
+        model: "m".to_owned(),
+        system: Arc::new(SystemPrompt::default()),
+        messages: vec![said(Role::User, "hi")],
+        tools: Arc::new(TOOLS.map(tool).to_vec().into()),
+        tool_choice: ToolChoice::Auto,
+        temperature: None,
+        max_output_tokens: 1000,
+        provider_options: Object::new(),
+        metadata: object(json!({"call_id_prefix": "call_run"})),
+    }
+}
+
+pub(crate) fn said(role: Role, text: &str) -> Arc<ModelMessage> {
+    Arc::new(ModelMessage::new(role, vec![ContentBlock::text(text)]))
+}
+
+pub(crate) fn call(id: &str, name: &str, arguments: Value) -> ContentBlock {
+    ContentBlock::ToolCall(ToolCall {
+        tool_call_id: ToolCallId::parse(id).unwrap(),
+        name: name.to_owned(),
+        arguments: object(arguments),
+        metadata: Object::new(),
+    })
+}
+
+pub(crate) fn result(id: &str, text: &str) -> Arc<ModelMessage> {
+    let block = ToolResultBlock {
+        tool_call_id: ToolCallId::parse(id).unwrap(),
+        is_error: false,
+        content: vec![ContentBlock::text(text)],
+        error: None,
+        metadata: Object::new(),
+    };
+    Arc::new(ModelMessage::new(Role::Tool, vec![ContentBlock::ToolResult(block)]))
+}
+
+/// One event as one short line.
+pub(crate) fn line(event: &ModelEvent) -> String {
+    match event {
+        ModelEvent::Started { model, .. } => format!("started {model}"),
+        ModelEvent::TextDelta { text } => format!("text {text:?}"),
+        ModelEvent::ReasoningDelta { text } => format!("think {text:?}"),
+        ModelEvent::ToolCallDelta { index, name: Some(name), fragment } => format!("call {index} {name} {fragment}"),
+        ModelEvent::ToolCallDelta { index, name: None, fragment } => format!("more {index} {fragment}"),
+        ModelEvent::Retry { attempt, wait_ms, error } => format!("retry {attempt} {wait_ms} {}", kind(error)),
+        ModelEvent::Completed(reply) => format!("done {}", summary(reply)),
+        ModelEvent::Failed { fault, error, partial } => {
+            let partial = partial.as_ref().map_or_else(|| "nothing".to_owned(), summary);
+            format!("failed {} {} {} | {partial}", fault.as_str(), error.code, kind(error))
+        }
+    }
+}
+
+fn kind(error: &ErrorPayload) -> &str {
+    error.details.get("kind").and_then(Value::as_str).unwrap_or("?")
+}
+
+/// A reply as one short line: stop, usage, content, and calls with what is wrong with them.
+pub(crate) fn summary(reply: &Reply) -> String {
+    let mut line = reply.stop.kind.as_str().to_owned();
+    if let (Some(input), Some(output)) = (reply.usage.input_tokens, reply.usage.output_tokens) {
+        line.push_str(&format!(" {input}+{output}"));
+    }
+    if let Some(reasoning) = reply.metadata.get("reasoning") {
+        line.push_str(&format!(" think{reasoning}"));
+    }
+    for block in &reply.content {
+        match block {
+            ContentBlock::Text(text) => line.push_str(&format!(" {:?}", text.text)),
+            ContentBlock::ToolCall(call) => {
+                let arguments = Value::Object(call.arguments.clone());
+                line.push_str(&format!(" {}:{}{arguments}", call.tool_call_id, call.name));
+                if let Some(error) = call.arguments_error() {
+                    line.push_str(&format!("!({error})"));
+                }
+            }
+            other => line.push_str(&format!(" {other:?}")),
+        }
+    }
+    if let Some(names) = reply.metadata.get("unfinished_calls") {
+        line.push_str(&format!(" unfinished{names}"));
+    }
+    line
+}
+
+/// What a dialect makes of a body that comes in these chunks and then ends: as a conversation reads it, without the
+/// waiting.
+pub(crate) fn decode<'a>(dialect: &dyn Dialect, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+    let request = Arc::new(request());
+    let names: Arc<NameTable> = Arc::new(dialect.names(&request.tools));
+    let about = About { request, names, metadata: Object::new(), limit: 1 << 20 };
+    let mut decoder = dialect.decoder(ReplyBuilder::new(about));
+    let mut events = Vec::new();
+    let mut result = Ok(Flow::More);
+    for chunk in chunks {
+        result = decoder.feed(chunk, &mut events);
+        if result != Ok(Flow::More) {
+            break;
+        }
+    }
+    if result == Ok(Flow::More) {
+        result = decoder.end(&mut events).map(|()| Flow::Done);
+    }
+    let end = match result {
+        Ok(_) => decoder.finish(&mut events),
+        Err(fault) => Err((fault, decoder.partial())),
+    };
+    let mut lines: Vec<String> = events.iter().map(line).collect();
+    lines.push(match end {
+        Ok(reply) => format!("done {}", summary(&reply)),
+        Err((fault, partial)) => {
+            let partial = partial.as_ref().map_or_else(|| "nothing".to_owned(), summary);
+            format!("failed {} | {partial}", fault_text(&fault))
+        }
+    });
+    lines
+}
+
+fn fault_text(fault: &StreamFault) -> String {
+    match fault {
+        StreamFault::Broken(broken) => broken.to_string(),
+        StreamFault::Said(words) => format!("said {:?}", words.message),
+        StreamFault::PromptFillsWindow { prompt, window } => format!("prompt {prompt} of {window}"),
+    }
+}
+
+/// Replays a body whole, byte by byte, and in twenty random cuts; every time the transcript is the expected one.
+#[track_caller]
+pub(crate) fn check_body(dialect: &dyn Dialect, body: &[u8], expected: &[&str]) {
+    assert_eq!(decode(dialect, [body]), expected, "whole: {}", String::from_utf8_lossy(body));
+    assert_eq!(decode(dialect, body.chunks(1)), expected, "byte by byte: {}", String::from_utf8_lossy(body));
+    for seed in 0..20 {
+        assert_eq!(decode(dialect, random_cuts(body, seed)), expected, "cut with seed {seed}");
+    }
+}
+
+/// Pieces of 1 to 40 bytes, the same for the same seed.
+fn random_cuts(mut body: &[u8], seed: u64) -> Vec<&[u8]> {
+    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut pieces = Vec::new();
+    while !body.is_empty() {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let (piece, rest) = body.split_at((1 + random as usize % 40).min(body.len()));
+        pieces.push(piece);
+        body = rest;
+    }
+    pieces
+}
+mod zz_bench {
+    use super::*;
+    #[derive(serde::Deserialize)] #[allow(dead_code)] struct D { content: Option<String> }
+    #[derive(serde::Deserialize)] #[allow(dead_code)] struct C { delta: Option<D>, finish_reason: Option<String> }
+    #[derive(serde::Deserialize)] #[allow(dead_code)] struct K { model: Option<String>, choices: Vec<C> }
+    #[derive(serde::Deserialize)] #[allow(dead_code)] struct O { model: Option<String>, message: Option<D>, done: bool }
+    fn best(mut f: impl FnMut()) -> f64 {
+        (0..40).map(|_| { let t = std::time::Instant::now(); f(); t.elapsed().as_secs_f64() * 1e3 }).fold(f64::MAX, f64::min)
+    }
+    #[test]
+    fn zz_bench() {
+        let n = 20_000;
+        let mut body = String::new();
+        for _ in 0..n { body.push_str("data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"gpt-x\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \"},\"finish_reason\":null}]}\n\n"); }
+        let mut ol = String::new();
+        for _ in 0..n { ol.push_str("{\"model\":\"gemma4\",\"created_at\":\"2026-09-01T10:00:00Z\",\"message\":{\"role\":\"assistant\",\"content\":\"word \"},\"done\":false}\n"); }
+        let settings = crate::ProviderSettings::new("http://127.0.0.1:1");
+        let openai = crate::openai::OpenAi::new(&settings, "h").unwrap();
+        let ollama = crate::ollama::Ollama::new(&settings).unwrap();
+        for (name, d, text) in [("openai", &openai as &dyn Dialect, &body), ("ollama", &ollama as &dyn Dialect, &ol)] {
+            let ours = best(|| {
+                let request = Arc::new(request());
+                let names: Arc<NameTable> = Arc::new(d.names(&request.tools));
+                let about = About { request, names, metadata: Object::new(), limit: 1 << 30 };
+                let mut decoder = d.decoder(ReplyBuilder::new(about));
+                let mut ev = Vec::new();
+                for chunk in text.as_bytes().chunks(16384) { decoder.feed(chunk, &mut ev).unwrap(); std::hint::black_box(&ev); ev.clear(); }
+            });
+            let serde = best(|| {
+                for line in text.lines() {
+                    if name == "openai" { if let Some(l) = line.strip_prefix("data: ") { let k: K = serde_json::from_str(l).unwrap(); std::hint::black_box(&k); } }
+                    else { let o: O = serde_json::from_str(line).unwrap(); std::hint::black_box(&o); }
+                }
+            });
+            let frames = best(|| {
+                if name == "openai" { let mut s = crate::framing::Sse::new(1 << 20); for chunk in text.as_bytes().chunks(16384) { s.push::<crate::framing::TooLong>(chunk, |e| { std::hint::black_box(e.data); Ok(()) }).unwrap(); } }
+                else { let mut s = crate::framing::Lines::new(crate::framing::LineEnds::Lf, 1 << 20); for chunk in text.as_bytes().chunks(16384) { s.push::<crate::framing::TooLong>(chunk, |e| { std::hint::black_box(e); Ok(()) }).unwrap(); } }
+            });
+            let mut parse = String::new(); if name == "openai" { for (n, f) in [("A", crate::openai::zz::a as fn(&str)), ("B", crate::openai::zz::b), ("C", crate::openai::zz::c), ("D", crate::openai::zz::d), ("ignored", crate::openai::zz::e)] { parse.push_str(&format!("{n} {:.2} ", best(|| for line in text.lines() { if let Some(l) = line.strip_prefix("data: ") { f(l) } }))); } }
+            println!("{name}: ours {ours:.2} serde {serde:.2} frames {frames:.2} parse {parse} ratio {:.2}", serde / ours);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What is to be said about a call before anybody decides.
+
+use std::path::Path;
+
+use agent_protocol::{Permission, ToolDefinition};
+
+use crate::{
+    Access, Command, Facts, PathRules, Root, Target,
+    display::{escape_word, shown_word},
+    paths::MAX_PATH,
+};
+
+/// How many reasons a question lists; the rest is counted.
+const MAX_REASONS: usize = 24;
+
+/// The findings about one call.
+#[derive(Debug, Default)]
+pub(super) struct Assessment {
+    /// Somebody has to be asked, or to have been.
+    pub(super) asks: bool,
+    /// A write outside every root.
+    pub(super) outside: bool,
+    /// The call may do more than its targets show.
+    pub(super) dangerous: bool,
+    /// Whether a session grant is possible at all.
+    pub(super) grantable: bool,
+    /// For each target, in order: a grant may cover its neighbours too.
+    pub(super) ordinary: Vec<bool>,
+    warnings: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl Assessment {
+    pub(super) fn of(definition: &ToolDefinition, facts: &Facts, rules: &PathRules) -> Self {
+        let mut found = Self { grantable: true, ..Self::default() };
+        for danger in &facts.dangers {
+            found.warn(shown_word(danger));
+            found.dangerous = true;
+        }
+        let careful = found.dangerous || definition.has_tag(ToolDefinition::DANGEROUS);
+        for target in &facts.targets {
+            let ordinary = found.target(target, rules);
+            found.ordinary.push(ordinary && !careful);
+        }
+        if let Some(command) = &facts.command {
+            found.command(command, rules);
+        }
+        found.definition(definition, facts, rules);
+        found
+    }
+
+    /// Whether anything about the call is out of the ordinary for its kind.
+    pub(super) fn unusual(&self) -> bool {
+        !self.warnings.is_empty()
+    }
+
+    /// Why this asks, the gravest first.
+    pub(super) fn into_reasons(self) -> Vec<String> {
+        let mut reasons = self.warnings;
+        reasons.extend(self.notes);
+        if reasons.len() > MAX_REASONS {
+            let more = reasons.len() - MAX_REASONS;
+            reasons.truncate(MAX_REASONS);
+            reasons.push(format!("and {more} more reasons"));
+        }
+        reasons
+    }
+
+    fn warn(&mut self, reason: String) {
+        self.asks = true;
+        self.warnings.push(reason);
+    }
+
+    fn note(&mut self, reason: String) {
+        self.asks = true;
+        self.notes.push(reason);
+    }
+
+    /// Judges one target; true when it is an ordinary one.
+    fn target(&mut self, target: &Target, rules: &PathRules) -> bool {
+        let before = self.warnings.len();
+        let shown = rules.show(&target.resolved);
+        self.name(&target.resolved, target.access, &shown, rules);
+        for alias in &target.aliases {
+            let shown = format!("{shown} is the same file as {}, which", rules.show(alias));
+            self.name(alias, target.access, &shown, rules);
+        }
+        // The name in the request may go through a link that resolving has taken away.
+        if self.warnings.len() == before && target.requested.len() <= MAX_PATH {
+            let written = rules.as_written(&target.requested, &rules.places().project);
+            if written != target.resolved {
+                let shown = format!("{}, which is {shown},", rules.show(&written));
+                self.name(&written, target.access, &shown, rules);
+            }
+        }
+        if target.access == Access::Write {
+            self.write(target, &shown, rules);
+        }
+        self.warnings.len() == before
+    }
+
+    /// What one of a target's names says about it.
+    fn name(&mut self, path: &Path, access: Access, shown: &str, rules: &PathRules) {
+        if let Some(why) = rules.sensitive(path) {
+            self.warn(format!("{shown} {why}"));
+        }
+        if access == Access::Write
+            && let Some(why) = rules.control(path)
+        {
+            self.warn(format!("{shown} is a control file: {why}"));
+            self.dangerous = true;
+        }
+    }
+
+    fn write(&mut self, target: &Target, shown: &str, rules: &PathRules) {
+        if matches!(rules.root_of(&target.resolved), Root::Outside | Root::Home) {
+            self.outside = true;
+            self.warn(format!("{shown} lies outside the project and the write roots"));
+        }
+        let names = if target.links > 1 { format!(" (a file with {} names)", target.links) } else { String::new() };
+        self.note(format!("it writes {shown}{names}"));
+    }
+
+    fn command(&mut self, command: &Command, rules: &PathRules) {
+        let mut named = Vec::new();
+        for path in [&command.cwd, &command.program] {
+            named.extend(rules.sensitive(path).map(|why| format!("{} {why}", rules.show(path))));
+        }
+        // A bare `argv[0]` is looked up in PATH, not in the folder.
+        let words = command.argv.iter().enumerate().filter(|(at, word)| *at > 0 || word.contains('/'));
+        named.extend(words.filter_map(|(_, word)| {
+            let why = rules.sensitive_word(word, &command.cwd)?;
+            Some(format!("the command names {}, which {why}", shown_word(word)))
+        }));
+        if !named.is_empty() {
+            self.dangerous = true;
+            self.grantable = false;
+        }
+        named.into_iter().for_each(|reason| self.warn(reason));
+        for code in command.code.iter().filter(|code| code.writable) {
+            self.notes.push(format!("it runs code of this project: {}", rules.show(&code.path)));
+        }
+    }
+
+    /// What the tool's own description calls for, whatever the targets are.
+    fn definition(&mut self, definition: &ToolDefinition, facts: &Facts, rules: &PathRules) {
+        let tool = escape_word(&definition.name).into_owned();
+        if let Some(command) = &facts.command
+            && definition.permission == Permission::Write
+        {
+            self.note(format!("it runs {}", escape_word(&command.program.to_string_lossy())));
+            if !rules.may_run_in(&command.cwd) {
+                self.warn(format!("{} lies outside the project and the write roots", rules.show(&command.cwd)));
+            }
+        }
+        match &facts.network_host {
+            Some(host) => self.note(format!("it talks to {}", shown_word(host))),
+            None if definition.has_tag(ToolDefinition::NETWORK) => self.note("it talks to other hosts".to_owned()),
+            None => {}
+        }
+        if definition.has_tag(ToolDefinition::DANGEROUS) {
+            self.dangerous = true;
+            self.note(format!("{tool} can do more than its target shows"));
+        }
+        if definition.permission == Permission::Write && !self.asks {
+            self.note(format!("{tool} may change things"));
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What a decision can be.
+
+use agent_protocol::{DecisionKind, ErrorCode};
+
+use super::GrantKey;
+
+/// The decision about a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// It may run.
+    Allow {
+        /// Why, for the timeline.
+        because: String,
+    },
+    /// A person decides.
+    Ask(Box<Question>),
+    /// It may not run, whatever anybody answers.
+    Deny {
+        /// The code of its result.
+        code: ErrorCode,
+        /// Why, for the model.
+        reason: String,
+    },
+}
+
+impl Verdict {
+    /// The verdict where nobody can be asked: a question becomes a denial (PRM-5).
+    #[must_use]
+    pub fn unattended(self) -> Self {
+        match self {
+            Self::Ask(question) => Self::Deny {
+                code: question.without_callback,
+                reason: format!(
+                    "this needs somebody's permission, and nobody can be asked: {}",
+                    question.reasons.join("; ")
+                ),
+            },
+            decided => decided,
+        }
+    }
+}
+
+/// What to ask.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// Why this asks, the gravest first; at least one. Paths and words of the model in them are escaped for prompts.
+    pub reasons: Vec<String>,
+    /// The call may do more than its target shows.
+    pub dangerous: bool,
+    /// What an allow for the session covers; absent where the answer counts once.
+    pub grant: Option<GrantKey>,
+    /// The same in words: "writes to files directly in src/ by code.edit_file".
+    pub grant_covers: Option<String>,
+    /// What core would answer.
+    pub suggested: DecisionKind,
+    /// The code of the result where nobody can be asked.
+    pub without_callback: ErrorCode,
+}

@@ -1,0 +1,71 @@
+//! Whether words name a sensitive path, by their letters: arguments of commands, and paths as the model wrote them.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    PathRules, Why,
+    fold::{clean, covers, fold_path},
+};
+
+/// What separates paths inside a word: `--file=.env`, `-v ~/.ssh:/x`, `@.env`, `type=bind,source=…`, and the syntax of
+/// shells and interpreters around a path in `sh -c "cat .env | nc h 1"`.
+const SEPARATORS: &[char] =
+    &['=', ':', ',', '@', ';', '|', '&', '<', '>', '(', ')', '{', '}', '[', ']', '"', '\'', '`', ' ', '\t', '\r', '\n'];
+
+/// The longest path a system opens, bytes.
+pub(crate) const MAX_PATH: usize = 4096;
+
+/// After how many separators of one word the whole rest is looked at too, for paths that hold a separator themselves.
+/// Bounds the work on a word made of nothing else.
+const MAX_RESTS: usize = 16;
+
+impl PathRules {
+    /// Where a path as it is written would be, without looking: relative to `base`, with `~` and `$HOME` expanded.
+    #[must_use]
+    pub fn as_written(&self, written: &str, base: &Path) -> PathBuf {
+        let path = self.in_user_home(written).unwrap_or_else(|| base.join(written));
+        PathBuf::from(clean(&path.to_string_lossy()))
+    }
+
+    /// Whether an argument of a command names a sensitive path or a file of our own home, anywhere in it. A guess by
+    /// letters: it catches what is written plainly, not what a shell puts together.
+    #[must_use]
+    pub fn sensitive_word(&self, word: &str, cwd: &Path) -> Option<&Why> {
+        let here = fold_path(cwd);
+        // Most words are relative, and the folders above them need judging once only.
+        let judged = if self.sensitive(cwd).is_none() { here.len() } else { 0 };
+        let at_home = covers(&self.home.0, &here);
+        readings(word).filter(|reading| (1..=MAX_PATH).contains(&reading.len())).find_map(|reading| {
+            let path = fold_path(&self.as_written(reading, cwd));
+            let below = if covers(&here, &path) { judged } else { 0 };
+            let ours = || (!at_home && covers(&self.home.0, &path)).then_some(&self.home.1);
+            self.sensitive.covering(&path, below).or_else(|| self.sensitive_by_link(&path)).or_else(ours)
+        })
+    }
+
+    /// `~`, `~/x`, `~me/x`, `$HOME/x` and `${HOME}/x`. Without a known user home they stay below a folder called `~`, where
+    /// patterns for any depth still find them.
+    fn in_user_home(&self, written: &str) -> Option<PathBuf> {
+        let home = self.places.user_home.as_deref();
+        let me = home.and_then(Path::file_name).map(|name| format!("~{}", name.to_string_lossy()));
+        let forms = ["~", "$HOME", "${HOME}"].into_iter().chain(me.as_deref());
+        let mut rests = forms.filter_map(|form| written.strip_prefix(form));
+        let rest = rests.find(|rest| rest.is_empty() || rest.starts_with('/'))?;
+        Some(home.unwrap_or(Path::new("/~")).join(rest.trim_start_matches('/')))
+    }
+}
+
+/// Every part of a word that may be meant as a path: the whole, an option's attached value, what follows a separator, and
+/// what stands between two.
+fn readings(word: &str) -> impl Iterator<Item = &str> {
+    let attached = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).map(|rest| {
+        let mut chars = rest.chars();
+        chars.next();
+        chars.as_str()
+    });
+    let rests = word.match_indices(SEPARATORS).take(MAX_RESTS).map(|(at, sign)| &word[at + sign.len()..]);
+    std::iter::once(word).chain(attached).chain(rests).chain(word.split(SEPARATORS))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! What a permission request shows of a call (PRM-6).
+
+use std::path::Path;
+
+use agent_protocol::Object;
+
+use crate::{
+    Facts, KnownSecrets,
+    display::{escape_bounded, escape_word, quote_argv, shown_word},
+};
+
+/// A size for [`RequestSummary::args_summary`] that shows a usual diff whole, bytes.
+pub const ARGS_SUMMARY_BYTES: usize = 16 * 1024;
+/// How many targets are named one by one.
+const MAX_TARGETS: usize = 8;
+
+/// The fields of a [`PermissionRequest`](agent_protocol::PermissionRequest) that come from a call's facts: without known
+/// secrets, bounded, and escaped, so that they can be printed as they are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestSummary {
+    /// The command in unambiguous quoting, else what the tool wants shown: a diff, the arguments.
+    pub args_summary: String,
+    /// The resolved targets, or the program of a command; absent where the call has neither.
+    pub target_scope: Option<String>,
+    /// The folder a command starts in; absent for other calls.
+    pub cwd: Option<String>,
+    /// `names`: the variables a command gets, never their values; empty for other calls.
+    pub env_summary: Object,
+    /// The host it will talk to.
+    pub network_host: Option<String>,
+}
+
+/// Puts together what somebody must see to decide about a call. `max_bytes` bounds `args_summary`; a cut states its length
+/// and shows both ends.
+///
+/// A command is shown from its argument list, not from the preview: what is approved is what runs (PRM-5). Secrets go
+/// first, then the text is quoted, escaped and cut: the other way round a quote or a cut inside a secret would hide it.
+#[must_use]
+pub fn request_summary(facts: &Facts, secrets: &KnownSecrets, max_bytes: usize) -> RequestSummary {
+    let path = |path: &Path| escape_word(&secrets.redact(&path.to_string_lossy()).text).into_owned();
+    let network_host = facts.network_host.as_deref().map(|host| shown_word(&secrets.redact(host).text));
+    let Some(command) = &facts.command else {
+        return RequestSummary {
+            args_summary: escape_bounded(&secrets.redact(&facts.preview).text, max_bytes),
+            target_scope: targets(facts, &path),
+            cwd: None,
+            env_summary: Object::new(),
+            network_host,
+        };
+    };
+    let argv: Vec<String> = command.argv.iter().map(|word| secrets.redact(word).text.into_owned()).collect();
+    let names: Vec<String> = command.env_names.iter().map(|name| shown_word(name)).collect();
+    RequestSummary {
+        args_summary: escape_bounded(&quote_argv(&argv), max_bytes),
+        target_scope: Some(path(&command.program)),
+        cwd: Some(path(&command.cwd)),
+        env_summary: Object::from_iter([("names".to_owned(), names.into())]),
+        network_host,
+    }
+}
+
+/// The resolved targets of a call, one a line.
+fn targets(facts: &Facts, path: &dyn Fn(&Path) -> String) -> Option<String> {
+    let mut lines: Vec<String> = facts.targets.iter().take(MAX_TARGETS).map(|target| path(&target.resolved)).collect();
+    if let more @ 1.. = facts.targets.len().saturating_sub(MAX_TARGETS) {
+        lines.push(format!("and {more} more"));
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests;

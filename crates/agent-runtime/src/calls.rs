@@ -1,0 +1,289 @@
+//! The calls of a run between their phases: prepared, decided about, run (TOL-9).
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use agent_engine::{Input, Outcome, ResultKind, Verdict};
+use agent_policy::{Facts, quote_argv, shorten};
+use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, Object, ToolCall, ToolCallId, ToolDefinition};
+use agent_store::ArtifactWriter;
+use agent_tools::{CallContext, Fence, Prepared, PreparedCall, ProgressSink, Registry, Tool, ToolOutput};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::artifacts::{CallArtifacts, Finished};
+use crate::broker::Broker;
+use crate::redact::REDACTED;
+use crate::session::RunContext;
+
+/// Columns of the one line that says what a call will do.
+const SUMMARY_COLUMNS: usize = 160;
+
+/// The tools of a runtime; more may be registered between runs.
+pub(crate) type Tools = Arc<RwLock<Registry<Arc<dyn Tool>>>>;
+
+/// The calls of one run that are at work.
+pub(crate) struct Calls {
+    run: Arc<RunContext>,
+    tools: Tools,
+    broker: Arc<Broker>,
+    artifacts: ArtifactWriter,
+    finished: Finished,
+    /// Closed when the run ends: a call that did not stop in time can change nothing any more (RUN-12).
+    fence: Fence,
+    open: HashMap<ToolCallId, Open>,
+}
+
+struct Open {
+    cancel: CancellationToken,
+    tool: Option<Arc<ToolDefinition>>,
+    facts: Option<Arc<Facts>>,
+    handle: Option<Box<dyn PreparedCall>>,
+    progress: Option<watch::Receiver<Object>>,
+}
+
+/// What a finished preparation hands back to the driver besides its input.
+pub(crate) struct PreparedHandle {
+    definition: Arc<ToolDefinition>,
+    facts: Arc<Facts>,
+    handle: Box<dyn PreparedCall>,
+}
+
+/// What a job of a run comes to.
+pub(crate) enum Done {
+    /// An input for the machine.
+    Input(Box<Input>),
+    /// A prepared call, whose handle stays with the driver, and the line that says what it will do.
+    Prepared { call: ToolCallId, prepared: Box<PreparedHandle>, summary: String },
+}
+
+pub(crate) type Job = BoxFuture<'static, Done>;
+
+impl Calls {
+    pub(crate) fn new(run: Arc<RunContext>, tools: Tools, broker: Arc<Broker>, artifacts: ArtifactWriter) -> Self {
+        Self { run, tools, broker, artifacts, finished: Finished::default(), fence: Fence::new(), open: HashMap::new() }
+    }
+
+    /// Rows of artifacts whose files are finished.
+    pub(crate) fn finished_artifacts(&self) -> &Finished {
+        &self.finished
+    }
+
+    /// Nothing of this run can change anything from here on.
+    pub(crate) fn close(&self) {
+        self.fence.close();
+        for open in self.open.values() {
+            open.cancel.cancel();
+        }
+    }
+
+    pub(crate) fn abort(&self, call: &ToolCallId) {
+        if let Some(open) = self.open.get(call) {
+            open.cancel.cancel();
+        }
+    }
+
+    /// First phase.
+    pub(crate) fn prepare(&mut self, call: ToolCall) -> Job {
+        let (sink, progress) = ProgressSink::channel();
+        let cancel = CancellationToken::new();
+        let id = call.tool_call_id.clone();
+        let context = self.context(&id, cancel.clone(), sink);
+        let open = Open { cancel: cancel.clone(), tool: None, facts: None, handle: None, progress: Some(progress) };
+        self.open.insert(id.clone(), open);
+        let tools = Arc::clone(&self.tools);
+        let redactor = self.run.redactor.clone();
+        async move {
+            let work = prepare(&tools, call, context);
+            let result = tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(ErrorPayload::new(ErrorCode::Cancelled, "cancelled before it ran")),
+                result = work => result,
+            };
+            match result {
+                Ok((definition, prepared)) => {
+                    let mut summary = summary(&prepared.facts);
+                    redactor.text(&mut summary);
+                    let prepared = Box::new(PreparedHandle {
+                        definition,
+                        facts: Arc::new(prepared.facts),
+                        handle: prepared.call,
+                    });
+                    Done::Prepared { call: id, prepared, summary }
+                }
+                Err(mut error) => {
+                    redactor.error(&mut error);
+                    Done::Input(Box::new(Input::Prepared { call: id, result: Err(error) }))
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn context(&self, call: &ToolCallId, cancel: CancellationToken, progress: ProgressSink) -> CallContext {
+        let run = &self.run;
+        CallContext {
+            session_id: run.session.id().clone(),
+            agent_id: run.agent_id.clone(),
+            run_id: run.run_id.clone(),
+            tool_call_id: call.clone(),
+            cancel,
+            fence: self.fence.clone(),
+            progress,
+            artifacts: Arc::new(CallArtifacts {
+                writer: self.artifacts.clone(),
+                session_id: run.session.id().clone(),
+                tool_call_id: call.clone(),
+                finished: self.finished.clone(),
+            }),
+            versions: run.session.versions.clone(),
+            secrets: run.redactor.secrets().clone(),
+        }
+    }
+
+    /// Keeps the handle of a prepared call until it is decided about.
+    pub(crate) fn keep(&mut self, call: &ToolCallId, prepared: PreparedHandle) {
+        if let Some(open) = self.open.get_mut(call) {
+            open.tool = Some(prepared.definition);
+            open.facts = Some(prepared.facts);
+            open.handle = Some(prepared.handle);
+        }
+    }
+
+    /// Gets the decision.
+    pub(crate) fn authorize(&self, call: ToolCallId) -> Job {
+        let (run, broker) = (Arc::clone(&self.run), Arc::clone(&self.broker));
+        let known = self.open.get(&call).and_then(|open| {
+            Some((open.tool.clone()?, open.facts.clone()?, open.cancel.clone()))
+        });
+        async move {
+            let result = match known {
+                Some((tool, facts, cancel)) => tokio::select! {
+                    biased;
+                    () = cancel.cancelled() => Err(ErrorPayload::new(ErrorCode::Cancelled, "cancelled before it ran")),
+                    result = broker.authorize(&run, &call, &tool, &facts) => result,
+                },
+                None => Err(lost_handle()),
+            };
+            let verdict = match result {
+                Ok(()) => Verdict::Allow,
+                Err(mut error) => {
+                    run.redactor.error(&mut error);
+                    Verdict::Deny { error }
+                }
+            };
+            Done::Input(Box::new(Input::Authorized { call, verdict }))
+        }
+        .boxed()
+    }
+
+    /// Second phase: exactly what was prepared.
+    pub(crate) fn execute(&mut self, call: ToolCallId) -> Job {
+        let run = Arc::clone(&self.run);
+        let open = self.open.get_mut(&call);
+        let (handle, progress) = open.map_or((None, None), |open| (open.handle.take(), open.progress.take()));
+        async move {
+            let output = match handle {
+                Some(handle) => watched(&run, &call, handle, progress).await,
+                None => ToolOutput::failed(lost_handle()),
+            };
+            let outcome = Box::new(outcome(&run, output));
+            Done::Input(Box::new(Input::CallDone { call, outcome }))
+        }
+        .boxed()
+    }
+
+    /// The call has its result.
+    pub(crate) fn forget(&mut self, call: &ToolCallId) {
+        self.open.remove(call);
+    }
+}
+
+/// Checks the arguments and lets the tool look.
+async fn prepare(
+    tools: &Tools,
+    call: ToolCall,
+    context: CallContext,
+) -> Result<(Arc<ToolDefinition>, Prepared), ErrorPayload> {
+    let (definition, tool, arguments) = {
+        let registry = tools.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(registered) = registry.get(&call.name) else {
+            let message = format!("{} is not registered any more", call.name);
+            return Err(ErrorPayload::new(ErrorCode::ToolNotAvailable, message));
+        };
+        let arguments = registered.check_arguments(call.arguments)?;
+        (Arc::new(registered.definition().clone()), Arc::clone(registered.binding()), arguments)
+    };
+    let prepared = tool.prepare(arguments, context).await?;
+    Ok((definition, prepared))
+}
+
+/// Runs a call and shows its progress meanwhile.
+async fn watched(
+    run: &RunContext,
+    call: &ToolCallId,
+    handle: Box<dyn PreparedCall>,
+    progress: Option<watch::Receiver<Object>>,
+) -> ToolOutput {
+    let mut work = handle.run();
+    let Some(mut progress) = progress else { return work.await };
+    loop {
+        tokio::select! {
+            biased;
+            output = &mut work => return output,
+            changed = progress.changed() => {
+                if changed.is_err() {
+                    return work.await;
+                }
+                let mut view = progress.borrow_and_update().clone();
+                run.redactor.object(&mut view);
+                run.live.progress(call, view);
+            }
+        }
+    }
+}
+
+/// What a tool's output means for the machine.
+fn outcome(run: &RunContext, output: ToolOutput) -> Outcome {
+    let ToolOutput { mut content, mut error, mut metadata } = output;
+    let aborted = metadata.get(ToolOutput::ABORTED).is_some_and(|flag| flag == true);
+    let kind = match &error {
+        None => ResultKind::Ok,
+        Some(_) if aborted => ResultKind::Aborted,
+        Some(_) => ResultKind::Failed,
+    };
+    if let Some(error) = &mut error {
+        run.redactor.error(error);
+        // The reason first; what was captured before it failed comes after it.
+        content.insert(0, ContentBlock::text(error.message.clone()));
+    }
+    if run.redactor.blocks(&mut content) {
+        metadata.insert(REDACTED.to_owned(), true.into());
+        content.push(ContentBlock::text(
+            "[Known secrets in this result were replaced by their names, so an edit of that text would not match the file.]",
+        ));
+    }
+    let summary = metadata.remove(SUMMARY).and_then(|line| line.as_str().map(str::to_owned));
+    Outcome { kind, content, error, metadata, summary, digest: None, after: Vec::new() }
+}
+
+/// Key in an output's metadata: one line for people about what came of the call.
+const SUMMARY: &str = "summary";
+
+/// What a call will do, in one line: the command, or the targets as the model wrote them, or its preview's first line.
+fn summary(facts: &Facts) -> String {
+    let line = match &facts.command {
+        Some(command) => quote_argv(&command.argv),
+        None if !facts.targets.is_empty() => {
+            facts.targets.iter().map(|target| target.requested.as_str()).collect::<Vec<_>>().join(", ")
+        }
+        None => facts.preview.lines().next().unwrap_or_default().to_owned(),
+    };
+    shorten(&line, SUMMARY_COLUMNS).into()
+}
+
+fn lost_handle() -> ErrorPayload {
+    ErrorPayload::new(ErrorCode::InternalError, "the prepared call is gone; this is a fault of soong-agent")
+}

@@ -1,0 +1,121 @@
+//! One request to the model, from the adapter's stream to one input for the machine.
+
+use std::sync::Arc;
+
+use agent_engine::{Input, RequestNo};
+use agent_llm::ProviderAdapter;
+use agent_policy::SecretStream;
+use agent_protocol::{
+    ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelEvent, ModelFault, ModelRequest, Object,
+};
+use futures::StreamExt;
+use tokio_util::sync::CancellationToken;
+
+use crate::session::RunContext;
+
+/// Asks, shows what comes, and gives the machine what it came to.
+pub(crate) async fn ask(
+    run: Arc<RunContext>,
+    provider: Arc<dyn ProviderAdapter>,
+    number: RequestNo,
+    request: ModelRequest,
+    cancel: CancellationToken,
+) -> Input {
+    run.live.begin_message();
+    let mut shown = Shown::new(&run);
+    let mut events = provider.stream(request, cancel);
+    while let Some(event) = events.next().await {
+        match event {
+            ModelEvent::Started { model, mut metadata } => {
+                metadata.insert("model".to_owned(), model.into());
+                let mut started = EventDraft::new(EventType::ModelStarted);
+                started.payload = metadata;
+                run.record(vec![started]).await;
+            }
+            ModelEvent::TextDelta { text } => shown.text(&text),
+            ModelEvent::ReasoningDelta { text } => {
+                run.live.debug(EventType::ModelReasoningDelta, || said("text", text));
+            }
+            ModelEvent::ToolCallDelta { index, name, fragment } => {
+                run.live.debug(EventType::ToolCallDelta, || {
+                    let mut payload = said("fragment", fragment);
+                    payload.insert("index".to_owned(), index.into());
+                    payload.insert("name".to_owned(), name.into());
+                    payload
+                });
+            }
+            ModelEvent::Retry { attempt, wait_ms, error } => {
+                let retry = EventDraft::new(EventType::ModelRetry)
+                    .level(Level::Warning)
+                    .with("attempt", attempt)
+                    .with("wait_ms", wait_ms)
+                    .error(&error);
+                run.record(vec![retry]).await;
+            }
+            ModelEvent::Completed(mut reply) => {
+                shown.finish();
+                run.redactor.reply(&mut reply);
+                return Input::ModelDone { request: number, reply };
+            }
+            ModelEvent::Failed { fault, mut error, mut partial } => {
+                shown.finish();
+                run.redactor.error(&mut error);
+                if let Some(partial) = &mut partial {
+                    run.redactor.reply(partial);
+                }
+                return Input::ModelFailed { request: number, fault, error, partial };
+            }
+        }
+    }
+    // The port promises a last event; an adapter of somebody else's may break that promise.
+    let error = ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!("the provider {} ended its stream without saying how", provider.key()),
+    );
+    Input::ModelFailed { request: number, fault: ModelFault::Fatal, error, partial: None }
+}
+
+/// Text on its way to the live stream, without known secrets even where one is cut by a delta's end.
+struct Shown<'a> {
+    run: &'a RunContext,
+    stream: Option<SecretStream>,
+}
+
+impl<'a> Shown<'a> {
+    fn new(run: &'a RunContext) -> Self {
+        let stream = run.redactor.is_active().then(|| run.redactor.secrets().stream());
+        Self { run, stream }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.run.live.debug(EventType::ModelTextDelta, || said("text", text));
+        match &mut self.stream {
+            None => self.run.live.text(text),
+            Some(stream) => {
+                let mut safe = Vec::new();
+                stream.push(text.as_bytes(), &mut safe);
+                self.show(&safe);
+            }
+        }
+    }
+
+    fn finish(&mut self) {
+        if let Some(stream) = self.stream.take() {
+            let mut rest = Vec::new();
+            let _ = stream.finish(&mut rest);
+            self.show(&rest);
+        }
+    }
+
+    fn show(&self, bytes: &[u8]) {
+        // Held back and given out at secret borders, which are character borders.
+        let text = String::from_utf8_lossy(bytes);
+        if !text.is_empty() {
+            self.run.live.text(&text);
+        }
+    }
+}
+
+fn said(key: &str, text: impl Into<String>) -> Object {
+    Object::from_iter([(key.to_owned(), serde_json::Value::String(text.into()))])
+}

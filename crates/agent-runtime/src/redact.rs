@@ -1,0 +1,118 @@
+//! Known secret values are replaced before anything reaches the machine, the store or the live stream (STO-10).
+
+use agent_policy::KnownSecrets;
+use agent_protocol::{ContentBlock, ErrorPayload, Object, Reply};
+use serde_json::Value;
+
+/// Key in a result's metadata: a known secret was replaced in it, so an edit of that text cannot match.
+pub(crate) const REDACTED: &str = "secrets_replaced";
+
+/// Replaces known secrets in everything a run takes in.
+#[derive(Debug, Clone)]
+pub(crate) struct Redactor {
+    secrets: KnownSecrets,
+    /// Most runs know no secret at all; then nothing is looked at.
+    active: bool,
+}
+
+impl Redactor {
+    pub(crate) fn new(secrets: KnownSecrets) -> Self {
+        let active = !secrets.is_empty();
+        Self { secrets, active }
+    }
+
+    pub(crate) fn secrets(&self) -> &KnownSecrets {
+        &self.secrets
+    }
+
+    /// Whether there is anything to look for.
+    pub(crate) fn is_active(&self) -> bool {
+        self.active
+    }
+
+    pub(crate) fn text(&self, text: &mut String) -> bool {
+        if !self.active {
+            return false;
+        }
+        let redacted = self.secrets.redact(text);
+        let hit = redacted.hit;
+        if hit {
+            *text = redacted.text.into_owned();
+        }
+        hit
+    }
+
+    pub(crate) fn blocks(&self, blocks: &mut [ContentBlock]) -> bool {
+        if !self.active {
+            return false;
+        }
+        blocks.iter_mut().map(|block| self.block(block)).fold(false, |hit, found| hit | found)
+    }
+
+    fn block(&self, block: &mut ContentBlock) -> bool {
+        match block {
+            ContentBlock::Text(text) => self.text(&mut text.text),
+            ContentBlock::Json(json) => {
+                let in_data = json.data.as_mut().is_some_and(|data| self.secrets.redact_json(data));
+                json.summary.as_mut().is_some_and(|summary| self.text(summary)) || in_data
+            }
+            ContentBlock::ToolCall(call) => {
+                let in_arguments = self.object(&mut call.arguments);
+                self.object(&mut call.metadata) || in_arguments
+            }
+            ContentBlock::ToolResult(result) => {
+                let in_content = self.blocks(&mut result.content);
+                result.error.as_mut().is_some_and(|error| self.error(error)) || in_content
+            }
+            ContentBlock::ArtifactRef(artifact) => {
+                artifact.summary.as_mut().is_some_and(|summary| self.text(summary))
+            }
+        }
+    }
+
+    pub(crate) fn object(&self, object: &mut Object) -> bool {
+        if !self.active {
+            return false;
+        }
+        let mut value = Value::Object(std::mem::take(object));
+        let hit = self.secrets.redact_json(&mut value);
+        if let Value::Object(fields) = value {
+            *object = fields;
+        }
+        hit
+    }
+
+    pub(crate) fn error(&self, error: &mut ErrorPayload) -> bool {
+        let in_message = self.text(&mut error.message);
+        let hit = self.object(&mut error.details) || in_message;
+        error.redacted |= hit;
+        hit
+    }
+
+    pub(crate) fn reply(&self, reply: &mut Reply) {
+        self.blocks(&mut reply.content);
+        self.object(&mut reply.metadata);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// STO-10: known values are replaced wherever they stand in what a run takes in.
+    #[test]
+    fn known_values_are_replaced_everywhere() {
+        let redactor = Redactor::new(KnownSecrets::new([("KEY", "hunter2-hunter2")]).unwrap());
+        let mut blocks = vec![
+            ContentBlock::text("say hunter2-hunter2"),
+            ContentBlock::json(json!({"a": ["hunter2-hunter2"], "b": 1})),
+        ];
+        assert!(redactor.blocks(&mut blocks));
+        let shown = format!("{blocks:?}");
+        assert!(!shown.contains("hunter2-hunter2") && shown.matches("[secret KEY]").count() == 2, "{shown}");
+        let mut error = ErrorPayload::new(agent_protocol::ErrorCode::ProviderError, "bad key hunter2-hunter2");
+        assert!(redactor.error(&mut error) && error.redacted);
+        assert!(!Redactor::new(KnownSecrets::new([("", ""); 0]).unwrap()).blocks(&mut blocks));
+    }
+}

@@ -1,0 +1,53 @@
+//! What a runtime is made of.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_engine::{BudgetConfig, Limits, ModelSettings};
+use agent_llm::ProviderAdapter;
+use agent_policy::{KnownSecrets, PathRules, PolicySettings};
+use agent_store::{ArtifactWriter, SessionStore};
+use agent_tools::{Registry, Tool};
+
+use crate::PermissionCallback;
+
+/// Plain values a runtime works with.
+#[derive(Debug, Clone)]
+pub struct RuntimeSettings {
+    /// The project folder, resolved; also what a session is bound to (COD-10).
+    pub project: PathBuf,
+    /// Which model, and how it is asked.
+    pub model: ModelSettings,
+    /// How the context window is meant to be shared out.
+    pub budgets: BudgetConfig,
+    /// Where runs stop by themselves.
+    pub limits: Limits,
+    /// How long a cancelled run waits for what it stopped (RUN-17).
+    pub cancel_timeout: Duration,
+    /// Tools that nobody gets, by canonical name.
+    pub disabled_tools: HashSet<String>,
+    /// What of `[permissions]` decisions depend on.
+    pub policy: PolicySettings,
+    /// What the model is told about where it works: project folder, platform, date.
+    pub environment: String,
+}
+
+/// What a runtime works through.
+pub struct Ports {
+    /// Where sessions are stored.
+    pub store: Arc<dyn SessionStore>,
+    /// Where the files of artifacts are made.
+    pub artifacts: ArtifactWriter,
+    /// The model server.
+    pub provider: Arc<dyn ProviderAdapter>,
+    /// The tools there are.
+    pub tools: Registry<Arc<dyn Tool>>,
+    /// What is known about paths.
+    pub rules: Arc<PathRules>,
+    /// Secret values that must not be stored or shown.
+    pub secrets: KnownSecrets,
+    /// Who is asked; nobody: what would ask is denied (PRM-5).
+    pub permission: Option<Arc<dyn PermissionCallback>>,
+}

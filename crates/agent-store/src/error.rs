@@ -1,0 +1,280 @@
+//! Why the store could not do what it was asked.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_protocol::{ErrorCode, ErrorPayload, SessionId};
+
+use crate::Owner;
+
+/// The failure behind a [`StoreError`], whatever database it came from.
+pub type Cause = Arc<dyn Error + Send + Sync>;
+
+/// Why the store could not do what it was asked.
+///
+/// Cheap to clone: one failed transaction may be several callers' failure.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Somebody else owns the session (RUN-4).
+    #[error("session {session_id} is in use by {}", holder(.owner.as_ref()))]
+    SessionActive {
+        /// The session.
+        session_id: SessionId,
+        /// Its owner; unknown for the moment between taking the lock and writing it down.
+        owner: Option<Owner>,
+    },
+    /// Somebody else has taken the session over: its lock was removed from outside (DB-06).
+    #[error("session {session_id} has been taken over by another process; nothing was stored")]
+    FenceLost {
+        /// The session.
+        session_id: SessionId,
+    },
+    /// There is no such session.
+    #[error("there is no session {session_id}")]
+    SessionNotFound {
+        /// The id that was asked for.
+        session_id: SessionId,
+    },
+    /// The id of a new session is taken.
+    #[error("session {session_id} exists already")]
+    SessionExists {
+        /// The id.
+        session_id: SessionId,
+    },
+    /// Something names a row that its session does not have.
+    #[error("session {session_id} has no {kind} {id}")]
+    NotInSession {
+        /// The session.
+        session_id: SessionId,
+        /// What was looked for.
+        kind: &'static str,
+        /// Its id.
+        id: String,
+    },
+    /// What was to be stored breaks a rule: an id that is taken, a value that could not be read back.
+    #[error("cannot {step}: what was to be stored breaks a rule of the database")]
+    Rejected {
+        /// What was tried.
+        step: &'static str,
+        /// Which rule.
+        #[source]
+        source: Cause,
+    },
+    /// A stored row cannot be read.
+    #[error("row {id} of table {table} is damaged: its {column} cannot be read")]
+    CorruptRow {
+        /// The table.
+        table: &'static str,
+        /// The row's id.
+        id: String,
+        /// The column.
+        column: String,
+        /// What is wrong with it.
+        #[source]
+        source: Cause,
+    },
+    /// The database file is damaged (STO-5, DB-04).
+    #[error(
+        "cannot {step}: {path} is damaged. It was left as it is: copy it and its -wal file aside, then save what can be \
+         read with `sqlite3 {path} .recover`", path = .path.display()
+    )]
+    CorruptFile {
+        /// What was tried.
+        step: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The database's words.
+        #[source]
+        source: Cause,
+    },
+    /// The file is not ours (STO-5).
+    #[error(
+        "{} is not a session database of this program. It was left as it is: choose another path or move it away",
+        .path.display()
+    )]
+    ForeignFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A newer version wrote the file (STO-4).
+    #[error(
+        "{} was written by a newer version of this program (schema {found}; this one knows {known}). It was left as it \
+         is: use the newer version",
+        .path.display()
+    )]
+    NewerVersion {
+        /// The file.
+        path: PathBuf,
+        /// The file's schema version.
+        found: u32,
+        /// The newest version this program knows.
+        known: u32,
+    },
+    /// The schema could not be brought up to date; it is what it was (STO-4).
+    #[error("migration {version} ({name}) of {} failed; the database is as it was before", .path.display())]
+    Migration {
+        /// The file.
+        path: PathBuf,
+        /// The step that failed.
+        version: u32,
+        /// Its name.
+        name: &'static str,
+        /// Why.
+        #[source]
+        source: Cause,
+    },
+    /// Another program holds the database's write lock (RUN-21).
+    #[error(
+        "cannot {step}: another program has locked {} for more than {waited:?}. Close it and try again",
+        .path.display()
+    )]
+    Locked {
+        /// What was tried.
+        step: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// No room (RUN-21).
+    #[error("cannot {step}: the disk of {} is full. Make room and try again; what was stored is safe", .path.display())]
+    DiskFull {
+        /// What was tried.
+        step: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The database cannot be written (RUN-21).
+    #[error(
+        "cannot {step}: {} cannot be written, or was moved while in use. Check its permissions and its folder's; what was \
+         stored can still be read",
+        .path.display()
+    )]
+    ReadOnly {
+        /// What was tried.
+        step: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file or folder beside the database could not be used.
+    #[error("cannot {step} {}", .path.display())]
+    File {
+        /// What was tried.
+        step: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's words.
+        #[source]
+        source: Cause,
+    },
+    /// Anything else the database reports.
+    #[error("cannot {step}: {} could not be used", .path.display())]
+    Database {
+        /// What was tried.
+        step: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The database's words.
+        #[source]
+        source: Cause,
+    },
+    /// A path in the settings depends on the current folder.
+    #[error("{} is not an absolute path", .path.display())]
+    RelativePath {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The store has been closed.
+    #[error("the session store is closed")]
+    Closed,
+}
+
+fn holder(owner: Option<&Owner>) -> String {
+    owner.map_or_else(|| "another process".to_owned(), Owner::to_string)
+}
+
+impl StoreError {
+    /// The contract's code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::SessionActive { .. } | Self::FenceLost { .. } => ErrorCode::SessionActive,
+            Self::SessionNotFound { .. } | Self::SessionExists { .. } | Self::NotInSession { .. } => {
+                ErrorCode::ValidationError
+            }
+            Self::Rejected { .. } => ErrorCode::InternalError,
+            Self::NewerVersion { .. } | Self::Migration { .. } => ErrorCode::MigrationFailed,
+            Self::RelativePath { .. } => ErrorCode::ConfigError,
+            Self::CorruptRow { .. }
+            | Self::CorruptFile { .. }
+            | Self::ForeignFile { .. }
+            | Self::Locked { .. }
+            | Self::DiskFull { .. }
+            | Self::ReadOnly { .. }
+            | Self::File { .. }
+            | Self::Database { .. }
+            | Self::Closed => ErrorCode::StorageError,
+        }
+    }
+
+    /// What programs tell the failures under one code apart by.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::SessionActive { .. } => "session_active",
+            Self::FenceLost { .. } => "fence_lost",
+            Self::SessionNotFound { .. } => "session_not_found",
+            Self::SessionExists { .. } => "session_exists",
+            Self::NotInSession { .. } => "not_in_session",
+            Self::Rejected { .. } => "rejected",
+            Self::CorruptRow { .. } => "corrupt_row",
+            Self::CorruptFile { .. } => "corrupt_file",
+            Self::ForeignFile { .. } => "foreign_file",
+            Self::NewerVersion { .. } => "newer_version",
+            Self::Migration { .. } => "migration",
+            Self::Locked { .. } => "locked",
+            Self::DiskFull { .. } => "disk_full",
+            Self::ReadOnly { .. } => "read_only",
+            Self::File { .. } => "file",
+            Self::Database { .. } => "database",
+            Self::RelativePath { .. } => "relative_path",
+            Self::Closed => "closed",
+        }
+    }
+
+    /// What crosses the boundary: code, message with its causes, and facts.
+    #[must_use]
+    pub fn payload(&self) -> ErrorPayload {
+        let retryable = matches!(self, Self::SessionActive { .. } | Self::Locked { .. } | Self::DiskFull { .. });
+        let payload =
+            ErrorPayload::new(self.code(), with_causes(self)).retryable(retryable).detail("kind", self.kind());
+        match self {
+            Self::SessionActive { owner: Some(owner), .. } => payload
+                .detail("owner_pid", owner.pid)
+                .detail("owner_host", owner.host.as_str())
+                .detail("owner_since", owner.since.as_str()),
+            _ => payload,
+        }
+    }
+}
+
+/// A message does not repeat its cause; a payload has no other place for it.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let told = error.to_string();
+        // Some libraries repeat their cause.
+        if !text.ends_with(&told) {
+            text.push_str(": ");
+            text.push_str(&told);
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

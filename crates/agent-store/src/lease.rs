@@ -1,0 +1,43 @@
+//! Ownership of a session.
+
+use std::fmt;
+
+use agent_protocol::SessionId;
+
+/// Ownership of a session (RUN-4, DEC-4). Dropping it gives the session free.
+///
+/// The fence is a number that grows with every claim and is checked in every write transaction, so that an owner whose
+/// hold was broken from outside cannot write any more.
+pub struct Lease {
+    session_id: SessionId,
+    fence: u64,
+    _hold: Box<dyn Send + Sync>,
+}
+
+impl Lease {
+    /// For implementations of the store: `hold` is whatever keeps others out until it is dropped.
+    pub fn new(session_id: SessionId, fence: u64, hold: impl Send + Sync + 'static) -> Self {
+        Self { session_id, fence, _hold: Box::new(hold) }
+    }
+
+    /// The session that is owned.
+    #[must_use]
+    pub fn session_id(&self) -> &SessionId {
+        &self.session_id
+    }
+
+    /// How often the session has been claimed, this claim included.
+    #[must_use]
+    pub fn fence(&self) -> u64 {
+        self.fence
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lease")
+            .field("session_id", &self.session_id)
+            .field("fence", &self.fence)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,78 @@
+//! The port: what the runtime asks of a session store, in words of sessions and not of a database.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use agent_protocol::{AgentId, ArtifactId, Node, NodeId, RunId, RuntimeEvent, SessionId};
+
+use crate::{
+    AgentRow, ArtifactRow, Commit, Committed, ContentHash, FileVersion, Lease, NewSession, RunRow, SessionRow,
+    StoreError,
+};
+
+/// What the port's operations return: boxed, so that a store can stand behind `dyn SessionStore`.
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// Keeps sessions: their agents, runs, nodes, events, artifacts and blobs.
+///
+/// Writes need a [`Lease`]; reads do not, never wait for a writer, and see every commit that was reported before they
+/// began. A write whose future is dropped may still take place.
+pub trait SessionStore: Send + Sync {
+    /// Makes a session and its root agent (idle), and takes ownership of it.
+    ///
+    /// # Errors
+    /// [`StoreError::SessionExists`] if the id is taken.
+    fn create_session(&self, new: NewSession) -> StoreFuture<'_, Lease>;
+
+    /// Takes ownership of a session that exists. It lasts until the lease is dropped or its process ends.
+    ///
+    /// # Errors
+    /// [`StoreError::SessionNotFound`], or [`StoreError::SessionActive`] while somebody else owns it, in this process or
+    /// another (RUN-4).
+    fn claim_session(&self, session_id: &SessionId) -> StoreFuture<'_, (SessionRow, Lease)>;
+
+    /// Stores everything in `commit`, or nothing of it.
+    ///
+    /// # Errors
+    /// [`StoreError::FenceLost`] if the session has been taken over meanwhile: the caller must stop what it does there.
+    fn commit(&self, lease: &Lease, commit: Commit) -> StoreFuture<'_, Committed>;
+
+    /// A session, if there is one.
+    fn session(&self, session_id: &SessionId) -> StoreFuture<'_, Option<SessionRow>>;
+
+    /// An agent, if there is one.
+    fn agent(&self, agent_id: &AgentId) -> StoreFuture<'_, Option<AgentRow>>;
+
+    /// A run, if there is one.
+    fn run(&self, run_id: &RunId) -> StoreFuture<'_, Option<RunRow>>;
+
+    /// An artifact, if there is one.
+    fn artifact(&self, artifact_id: &ArtifactId) -> StoreFuture<'_, Option<ArtifactRow>>;
+
+    /// The runs of a session that have not ended. For the session's new owner these are the runs whose process is gone
+    /// (RUN-20).
+    fn unfinished_runs(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<RunRow>>;
+
+    /// The path from the root to `leaf`, root first. Nothing beside the path is read (STO-7).
+    ///
+    /// # Errors
+    /// [`StoreError::NotInSession`] if the session has no such node.
+    fn load_path(&self, session_id: &SessionId, leaf: &NodeId) -> StoreFuture<'_, Vec<Node>>;
+
+    /// At most `limit` events of a session after `after_seq` (0: from the first), in order.
+    fn events(&self, session_id: &SessionId, after_seq: u64, limit: u32) -> StoreFuture<'_, Vec<RuntimeEvent>>;
+
+    /// At most `limit` events of a run after `after_run_seq` (0: from the first), in order.
+    fn run_events(&self, run_id: &RunId, after_run_seq: u64, limit: u32) -> StoreFuture<'_, Vec<RuntimeEvent>>;
+
+    /// The last version seen of every file of a session (COD-5), by path.
+    fn file_versions(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<FileVersion>>;
+
+    /// Bytes that were stored under their hash (STO-13).
+    fn blob(&self, session_id: &SessionId, hash: &ContentHash) -> StoreFuture<'_, Option<Arc<[u8]>>>;
+
+    /// Finishes what has been asked for and closes the store. Calling it again does no harm; other operations fail with
+    /// [`StoreError::Closed`] from now on.
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+}

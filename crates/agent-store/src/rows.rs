@@ -1,0 +1,178 @@
+//! What is read back.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use agent_protocol::{
+    AgentId, AgentStatus, AgentType, ArtifactId, EndReason, ErrorPayload, NodeId, Object, RunId, RunStatus, SessionId,
+    Timestamp, ToolCallId, Usage,
+};
+use serde_json::Value;
+
+/// A session (STO-2).
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionRow {
+    /// Its id.
+    pub session_id: SessionId,
+    /// The project folder it was made for.
+    pub cwd: String,
+    /// The agent users talk to.
+    pub root_agent_id: AgentId,
+    /// The end of the active path; none before the first node.
+    pub active_node_id: Option<NodeId>,
+    /// The session it was forked from.
+    pub parent_session_id: Option<SessionId>,
+    /// Whether it is in use.
+    pub status: SessionStatus,
+    /// Extensions.
+    pub metadata: Object,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When something was last committed to it.
+    pub updated_at: Timestamp,
+    /// Who claimed it last. Whether that process still owns it, only its lock can tell.
+    pub owner: Option<Owner>,
+}
+
+/// Whether a session is in use (STO-2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SessionStatus {
+    /// In use.
+    Active,
+    /// Put away; kept.
+    Archived,
+}
+
+impl SessionStatus {
+    /// The stored string.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Archived => "archived",
+        }
+    }
+
+    /// The value behind a stored string.
+    #[must_use]
+    pub fn from_stored(text: &str) -> Option<Self> {
+        [Self::Active, Self::Archived].into_iter().find(|status| status.as_str() == text)
+    }
+}
+
+/// A process that claimed a session; for messages to people (RUN-4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// Its process id.
+    pub pid: u32,
+    /// The machine it ran on.
+    pub host: String,
+    /// When it claimed the session.
+    pub since: Timestamp,
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {} on {} since {}", self.pid, self.host, self.since)
+    }
+}
+
+/// An agent (STO-2).
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentRow {
+    /// Its id.
+    pub agent_id: AgentId,
+    /// Its session.
+    pub session_id: SessionId,
+    /// The agent that made it; none for a root agent.
+    pub parent_agent_id: Option<AgentId>,
+    /// What kind of agent it is.
+    pub agent_type: AgentType,
+    /// The run that made it.
+    pub created_by_run_id: Option<RunId>,
+    /// The node a fork began at.
+    pub fork_from_node_id: Option<NodeId>,
+    /// Where it stands.
+    pub status: AgentStatus,
+    /// What it brought back.
+    pub result: Option<Value>,
+    /// `purpose` and extensions.
+    pub metadata: Object,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A run (STO-2).
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunRow {
+    /// Its id.
+    pub run_id: RunId,
+    /// Its session.
+    pub session_id: SessionId,
+    /// Its agent.
+    pub agent_id: AgentId,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// Its first node.
+    pub start_node_id: Option<NodeId>,
+    /// The last node a user may see, once it has ended.
+    pub end_node_id: Option<NodeId>,
+    /// Why it ended, once it has.
+    pub end_reason: Option<EndReason>,
+    /// Turns taken.
+    pub turn_count: u32,
+    /// Tokens used.
+    pub usage: Usage,
+    /// What went wrong.
+    pub error: Option<ErrorPayload>,
+    /// Extensions.
+    pub metadata: Object,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// An artifact (STO-2, ART-1).
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArtifactRow {
+    /// Its id.
+    pub artifact_id: ArtifactId,
+    /// Its session.
+    pub session_id: SessionId,
+    /// The agent it comes from.
+    pub agent_id: Option<AgentId>,
+    /// The run it comes from.
+    pub run_id: Option<RunId>,
+    /// The node that refers to it.
+    pub node_id: Option<NodeId>,
+    /// The call that made it.
+    pub tool_call_id: Option<ToolCallId>,
+    /// Where its file lies.
+    pub path: PathBuf,
+    /// The file's name, for people.
+    pub filename: String,
+    /// Its media type, where known.
+    pub mime_type: Option<String>,
+    /// The file's size in bytes when it was finished.
+    pub size_bytes: u64,
+    /// What it is, in a line.
+    pub summary: Option<String>,
+    /// Extensions.
+    pub metadata: Object,
+    /// When its row was stored.
+    pub created_at: Timestamp,
+}
+
+/// The last version of a file that a session has seen (COD-5).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileVersion {
+    /// The file, as its tool names it.
+    pub path: String,
+    /// The hash of its content, as its tool computes it; the store compares nothing.
+    pub hash: String,
+    /// When it was seen.
+    pub seen_at: Timestamp,
+}

@@ -1,0 +1,147 @@
+//! The store in a SQLite database.
+
+mod apply;
+mod database;
+mod decode;
+mod fault;
+mod fields;
+mod json;
+mod migrate;
+mod ownership;
+mod read;
+mod readers;
+mod sql;
+mod writer;
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use agent_protocol::{AgentId, ArtifactId, Node, NodeId, RunId, RuntimeEvent, SessionId};
+
+use self::fault::Site;
+use self::ownership::Claimant;
+use self::readers::Readers;
+use self::writer::Writer;
+use crate::{
+    AgentRow, ArtifactRow, Clock, Commit, Committed, ContentHash, FileVersion, Lease, NewSession, RunRow, SessionRow,
+    SessionStore, StoreError, StoreFuture, StoreSettings,
+};
+
+/// Sessions in one SQLite file that several processes may share.
+///
+/// One thread writes; reads have connections of their own, opened when first needed. Dropping the store lets the thread
+/// finish what it was given; [`SessionStore::close`] waits for it.
+#[derive(Debug)]
+pub struct SqliteStore {
+    writer: Writer,
+    readers: Readers,
+    claimant: Claimant,
+    sessions_dir: PathBuf,
+    clock: Clock,
+}
+
+impl SqliteStore {
+    /// Opens the database, makes it if it is missing or empty, and brings its schema up to date.
+    ///
+    /// # Errors
+    /// A file that is damaged, foreign or from a newer version is refused and left as it is; so is one whose migration
+    /// fails. See [`StoreError`].
+    pub async fn open(settings: StoreSettings) -> Result<Self, StoreError> {
+        let StoreSettings { database, sessions_dir, busy_timeout, clock } = settings;
+        for path in [&database, &sessions_dir] {
+            require_absolute(path)?;
+        }
+        let site = Arc::new(Site { path: database, busy_timeout });
+        let open = {
+            let (site, clock) = (Arc::clone(&site), clock.clone());
+            move || database::open_to_write(&site, &clock)
+        };
+        let writer = Writer::start(Arc::clone(&site), open).await?;
+        let claimant = Claimant::new(sessions_dir.clone(), clock.clone());
+        Ok(Self { writer, readers: Readers::new(site), claimant, sessions_dir, clock })
+    }
+}
+
+/// A relative path depends on the current folder, and SQLite takes some for URIs.
+fn require_absolute(path: &Path) -> Result<(), StoreError> {
+    if path.is_absolute() { Ok(()) } else { Err(StoreError::RelativePath { path: path.to_owned() }) }
+}
+
+impl SessionStore for SqliteStore {
+    fn create_session(&self, new: NewSession) -> StoreFuture<'_, Lease> {
+        let claimant = self.claimant.clone();
+        Box::pin(self.writer.write("create the session in", move |tx| claimant.create(tx, &new)))
+    }
+
+    fn claim_session(&self, session_id: &SessionId) -> StoreFuture<'_, (SessionRow, Lease)> {
+        let (claimant, session_id) = (self.claimant.clone(), session_id.clone());
+        Box::pin(self.writer.write("claim the session in", move |tx| claimant.claim(tx, &session_id)))
+    }
+
+    fn commit(&self, lease: &Lease, commit: Commit) -> StoreFuture<'_, Committed> {
+        let (session_id, fence, clock) = (lease.session_id().clone(), lease.fence(), self.clock.clone());
+        Box::pin(self.writer.write("commit to", move |tx| apply::commit(tx, &session_id, fence, &commit, clock.now())))
+    }
+
+    fn session(&self, session_id: &SessionId) -> StoreFuture<'_, Option<SessionRow>> {
+        let session_id = session_id.clone();
+        Box::pin(self.readers.read("read a session", move |conn| read::session(conn, &session_id)))
+    }
+
+    fn agent(&self, agent_id: &AgentId) -> StoreFuture<'_, Option<AgentRow>> {
+        let agent_id = agent_id.clone();
+        Box::pin(self.readers.read("read an agent", move |conn| read::agent(conn, &agent_id)))
+    }
+
+    fn run(&self, run_id: &RunId) -> StoreFuture<'_, Option<RunRow>> {
+        let run_id = run_id.clone();
+        Box::pin(self.readers.read("read a run", move |conn| read::run(conn, &run_id)))
+    }
+
+    fn artifact(&self, artifact_id: &ArtifactId) -> StoreFuture<'_, Option<ArtifactRow>> {
+        let (sessions_dir, artifact_id) = (self.sessions_dir.clone(), artifact_id.clone());
+        Box::pin(self.readers.read("read an artifact", move |conn| read::artifact(conn, &sessions_dir, &artifact_id)))
+    }
+
+    fn unfinished_runs(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<RunRow>> {
+        let session_id = session_id.clone();
+        Box::pin(self.readers.read("read unfinished runs", move |conn| read::unfinished_runs(conn, &session_id)))
+    }
+
+    fn load_path(&self, session_id: &SessionId, leaf: &NodeId) -> StoreFuture<'_, Vec<Node>> {
+        let (session_id, leaf) = (session_id.clone(), leaf.clone());
+        Box::pin(self.readers.read("read a path", move |conn| read::load_path(conn, &session_id, &leaf)))
+    }
+
+    fn events(&self, session_id: &SessionId, after_seq: u64, limit: u32) -> StoreFuture<'_, Vec<RuntimeEvent>> {
+        let session_id = session_id.clone();
+        Box::pin(self.readers.read("read events", move |conn| read::events(conn, &session_id, after_seq, limit)))
+    }
+
+    fn run_events(&self, run_id: &RunId, after_run_seq: u64, limit: u32) -> StoreFuture<'_, Vec<RuntimeEvent>> {
+        let run_id = run_id.clone();
+        Box::pin(
+            self.readers.read("read a run's events", move |conn| read::run_events(conn, &run_id, after_run_seq, limit)),
+        )
+    }
+
+    fn file_versions(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<FileVersion>> {
+        let session_id = session_id.clone();
+        Box::pin(self.readers.read("read file versions", move |conn| read::file_versions(conn, &session_id)))
+    }
+
+    fn blob(&self, session_id: &SessionId, hash: &ContentHash) -> StoreFuture<'_, Option<Arc<[u8]>>> {
+        let (session_id, hash) = (session_id.clone(), hash.clone());
+        Box::pin(self.readers.read("read a blob", move |conn| read::blob(conn, &session_id, &hash)))
+    }
+
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async {
+            // The readers first: the last connection to close moves the log back into the file, and only a writer can.
+            self.readers.close().await;
+            self.writer.close().await;
+        })
+    }
+}

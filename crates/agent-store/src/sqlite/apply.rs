@@ -1,0 +1,276 @@
+//! Doing a commit inside its transaction.
+
+use agent_protocol::{
+    AgentId, AgentStatus, EventDraft, EventId, Node, NodeDraft, NodeId, RunId, RunPatch, RuntimeEvent, SessionId,
+    Timestamp, ToolCallId, Usage,
+};
+use rusqlite::{Connection, OptionalExtension, ToSql, params};
+use serde_json::Value;
+
+use super::fault::{Fault, Outcome};
+use super::json::encode;
+use super::ownership::hold_fence;
+use super::sql;
+use crate::{Commit, Committed, NewAgent, NewArtifact, NewRun, StoreError, Write, artifact};
+
+/// Stores everything in `commit`; the caller's transaction makes it all or nothing.
+pub(super) fn commit(
+    tx: &Connection,
+    session_id: &SessionId,
+    fence: u64,
+    commit: &Commit,
+    now: Timestamp,
+) -> Outcome<Committed> {
+    hold_fence(tx, session_id, fence, &now)?;
+    let last = Places::last(tx, session_id, &commit.run_id)?;
+    let committed = Committed { nodes: Vec::new(), events: Vec::new() };
+    let mut apply = Apply { tx, session_id, commit, now, last, committed };
+    for write in &commit.writes {
+        apply.write(write)?;
+    }
+    // Last, since the run may be one of the writes.
+    apply.check_run()?;
+    Ok(apply.committed)
+}
+
+/// Places given out last; each place is the one before it plus one (STO-3).
+struct Places {
+    node_seq: u64,
+    seq: u64,
+    run_seq: u64,
+}
+
+impl Places {
+    /// Read anew in every transaction, from the ends of indices: correct whatever was undone or written by others.
+    fn last(tx: &Connection, session_id: &SessionId, run_id: &RunId) -> Outcome<Self> {
+        let mut statement = tx.prepare_cached(sql::LAST_PLACES)?;
+        Ok(statement.query_row([session_id.as_str(), run_id.as_str()], |row| {
+            Ok(Self { node_seq: row.get(0)?, seq: row.get(1)?, run_seq: row.get(2)? })
+        })?)
+    }
+}
+
+struct Apply<'a> {
+    tx: &'a Connection,
+    session_id: &'a SessionId,
+    commit: &'a Commit,
+    now: Timestamp,
+    last: Places,
+    committed: Committed,
+}
+
+impl Apply<'_> {
+    fn write(&mut self, write: &Write) -> Outcome<()> {
+        match write {
+            Write::Agent(agent) => add_agent(self.tx, self.session_id, agent, &self.now),
+            Write::AgentStatus { agent_id, status, result } => {
+                self.set_agent(agent_id.as_str(), *status, result.as_ref())
+            }
+            Write::Run(run) => self.add_run(run),
+            Write::RunPatch(patch) => self.set_run(patch),
+            Write::Node(node) => self.add_node(node),
+            Write::Event(event) => self.add_event(event),
+            Write::Activate(node_id) => self.activate(node_id),
+            Write::Artifact(artifact) => self.add_artifact(artifact),
+            Write::Blob { hash, bytes } => {
+                self.run(sql::ADD_BLOB, params![self.session_id.as_str(), hash.as_str(), bytes]).map(drop)
+            }
+            Write::FileVersion { path, hash } => self
+                .run(sql::SET_FILE_VERSION, params![self.session_id.as_str(), path, hash, self.now.as_str()])
+                .map(drop),
+        }
+    }
+
+    fn set_agent(&self, agent_id: &str, status: AgentStatus, result: Option<&Value>) -> Outcome<()> {
+        let result = result.map(|value| encode("result_json", value)).transpose()?;
+        let changed = self.run(
+            sql::SET_AGENT,
+            params![agent_id, self.session_id.as_str(), status.as_str(), result, self.now.as_str()],
+        )?;
+        self.must_be_one(changed, "agent", agent_id)
+    }
+
+    fn add_run(&self, run: &NewRun) -> Outcome<()> {
+        let added = self.run(
+            sql::ADD_RUN,
+            params![
+                run.run_id.as_str(),
+                self.session_id.as_str(),
+                run.agent_id.as_str(),
+                run.status.as_str(),
+                run.start_node_id.as_ref().map(NodeId::as_str),
+                encode("usage_json", &Usage::default())?,
+                encode("metadata_json", &run.metadata)?,
+                self.now.as_str(),
+            ],
+        )?;
+        self.must_be_one(added, "agent", run.agent_id.as_str())
+    }
+
+    fn set_run(&self, patch: &RunPatch) -> Outcome<()> {
+        let error = patch.error.as_ref().map(|error| encode("error_json", error)).transpose()?;
+        let changed = self.run(
+            sql::SET_RUN,
+            params![
+                self.commit.run_id.as_str(),
+                self.session_id.as_str(),
+                patch.status.as_str(),
+                patch.end_reason.map(|reason| reason.as_str()),
+                patch.end_node_id.as_ref().map(NodeId::as_str),
+                patch.turn_count,
+                encode("usage_json", &patch.usage)?,
+                error,
+                self.now.as_str(),
+            ],
+        )?;
+        self.must_be_one(changed, "run", self.commit.run_id.as_str())
+    }
+
+    fn add_node(&mut self, draft: &NodeDraft) -> Outcome<()> {
+        self.last.node_seq += 1;
+        let node = Node {
+            session_id: self.session_id.clone(),
+            node_seq: self.last.node_seq,
+            node_id: draft.node_id.clone(),
+            parent_id: draft.parent_id.clone(),
+            agent_id: self.commit.agent_id.clone(),
+            run_id: self.commit.run_id.clone(),
+            role: draft.role,
+            node_type: draft.node_type,
+            content: draft.content.clone(),
+            metadata: draft.metadata.clone(),
+            token_count: draft.token_count,
+            created_at: self.now.clone(),
+        };
+        let parent = node.parent_id.as_ref().map(NodeId::as_str);
+        let added = self.run(
+            sql::ADD_NODE,
+            params![
+                node.session_id.as_str(),
+                node.node_seq,
+                node.node_id.as_str(),
+                parent,
+                node.agent_id.as_str(),
+                node.run_id.as_str(),
+                node.role.as_str(),
+                node.node_type.as_str(),
+                encode("content_json", &*node.content)?,
+                encode("metadata_json", &node.metadata)?,
+                node.token_count,
+                node.created_at.as_str(),
+            ],
+        )?;
+        self.must_be_one(added, "node", parent.unwrap_or_default())?;
+        self.committed.nodes.push(node);
+        Ok(())
+    }
+
+    fn add_event(&mut self, draft: &EventDraft) -> Outcome<()> {
+        self.last.seq += 1;
+        self.last.run_seq += 1;
+        let event_id = event_id(&self.commit.run_id, self.last.run_seq)?;
+        self.run(
+            sql::ADD_EVENT,
+            params![
+                self.session_id.as_str(),
+                self.last.seq,
+                self.last.run_seq,
+                event_id.as_str(),
+                self.commit.agent_id.as_str(),
+                self.commit.run_id.as_str(),
+                draft.level.as_str(),
+                draft.event_type.as_str(),
+                draft.node_id.as_ref().map(NodeId::as_str),
+                draft.tool_call_id.as_ref().map(ToolCallId::as_str),
+                encode("payload_json", &draft.payload)?,
+                self.now.as_str(),
+            ],
+        )?;
+        self.committed.events.push(RuntimeEvent {
+            event_id,
+            seq: Some(self.last.seq),
+            run_seq: Some(self.last.run_seq),
+            session_id: self.session_id.clone(),
+            agent_id: Some(self.commit.agent_id.clone()),
+            run_id: Some(self.commit.run_id.clone()),
+            level: draft.level,
+            event_type: draft.event_type,
+            node_id: draft.node_id.clone(),
+            tool_call_id: draft.tool_call_id.clone(),
+            payload: draft.payload.clone(),
+            created_at: self.now.clone(),
+        });
+        Ok(())
+    }
+
+    fn activate(&self, node_id: &NodeId) -> Outcome<()> {
+        let changed = self.run(sql::ACTIVATE, params![self.session_id.as_str(), node_id.as_str()])?;
+        self.must_be_one(changed, "node", node_id.as_str())
+    }
+
+    fn add_artifact(&self, new: &NewArtifact) -> Outcome<()> {
+        self.run(
+            sql::ADD_ARTIFACT,
+            params![
+                new.artifact_id.as_str(),
+                self.session_id.as_str(),
+                self.commit.agent_id.as_str(),
+                self.commit.run_id.as_str(),
+                new.node_id.as_ref().map(NodeId::as_str),
+                new.tool_call_id.as_ref().map(ToolCallId::as_str),
+                artifact::stored_path(self.session_id, &new.artifact_id, &new.filename),
+                new.filename,
+                new.mime_type,
+                new.size_bytes,
+                new.summary,
+                encode("metadata_json", &new.metadata)?,
+                self.now.as_str(),
+            ],
+        )
+        .map(drop)
+    }
+
+    /// Nodes, events and artifacts name the commit's run and agent without a foreign key.
+    fn check_run(&self) -> Outcome<()> {
+        let (run, agent) = (self.commit.run_id.as_str(), self.commit.agent_id.as_str());
+        let found = self
+            .tx
+            .prepare_cached(sql::RUN_IS_HERE)?
+            .query_row([run, self.session_id.as_str(), agent], |_| Ok(()))
+            .optional()?;
+        self.must_be_one(usize::from(found.is_some()), "run of that agent named", run)
+    }
+
+    fn run(&self, sql: &str, params: &[&dyn ToSql]) -> Outcome<usize> {
+        Ok(self.tx.prepare_cached(sql)?.execute(params)?)
+    }
+
+    /// Statements that name another row change nothing if this session does not have it.
+    fn must_be_one(&self, changed: usize, kind: &'static str, id: &str) -> Outcome<()> {
+        if changed == 1 {
+            return Ok(());
+        }
+        Err(StoreError::NotInSession { session_id: self.session_id.clone(), kind, id: id.to_owned() }.into())
+    }
+}
+
+pub(super) fn add_agent(tx: &Connection, session_id: &SessionId, agent: &NewAgent, now: &Timestamp) -> Outcome<()> {
+    tx.prepare_cached(sql::ADD_AGENT)?.execute(params![
+        agent.agent_id.as_str(),
+        session_id.as_str(),
+        agent.parent_agent_id.as_ref().map(AgentId::as_str),
+        agent.agent_type.as_str(),
+        agent.created_by_run_id.as_ref().map(RunId::as_str),
+        agent.fork_from_node_id.as_ref().map(NodeId::as_str),
+        agent.status.as_str(),
+        encode("metadata_json", &agent.metadata)?,
+        now.as_str(),
+    ])?;
+    Ok(())
+}
+
+/// Unique, and the same for everybody who counts the run's events.
+fn event_id(run_id: &RunId, run_seq: u64) -> Outcome<EventId> {
+    EventId::parse(&format!("{}{}_{run_seq}", EventId::PREFIX, run_id.stem()))
+        .map_err(|error| Fault::rejected("name an event", error))
+}

@@ -1,0 +1,97 @@
+//! Connections: how the file is made, recognised and opened.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::fault::{Fault, Outcome, Site};
+use super::migrate::{self, MIGRATIONS};
+use crate::{Clock, StoreError, private};
+
+/// Statements a connection keeps prepared: all of them.
+const STATEMENTS: usize = 48;
+
+/// Opens the database to write; makes it, or brings its schema up to date, where needed.
+///
+/// A file that is not ours, damaged or newer is refused before anything is written to it (STO-4, STO-5).
+pub(super) fn open_to_write(site: &Site, clock: &Clock) -> Result<Connection, StoreError> {
+    prepare_file(&site.path)?;
+    let open = || -> Outcome<Connection> {
+        let conn = connect(site, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let version = migrate::version(&conn, site)?;
+        migrate::refuse_newer(version, MIGRATIONS, site)?;
+        if conn.is_readonly("main")? {
+            return Err(StoreError::ReadOnly { step: "open the session database", path: site.path.clone() }.into());
+        }
+        use_wal(&conn, site.busy_timeout)?;
+        // Survives the end of the process at any moment. Power loss may cost the latest commits, never consistency.
+        conn.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")?;
+        migrate::run(&conn, site, clock, version, MIGRATIONS)?;
+        Ok(conn)
+    };
+    open().map_err(|fault| fault.at(site, "open the session database"))
+}
+
+/// Opens the database to read. It exists by then, since every store opens it to write first.
+pub(super) fn open_to_read(site: &Site) -> Outcome<Connection> {
+    connect(site, OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+fn connect(site: &Site, access: OpenFlags) -> Outcome<Connection> {
+    // No CREATE: SQLite would make the file under the umask. No mutex: a connection is used by one thread at a time.
+    let conn = Connection::open_with_flags(&site.path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    conn.busy_timeout(site.busy_timeout)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(conn)
+}
+
+/// Makes an empty file, which SQLite takes for a new database, if there is none.
+///
+/// Only SQLite may open and close the database file in this process: on Unix, closing a file gives up every lock the
+/// process has on it, those of other stores on the same database too. So a new file is closed before it gets its name,
+/// and one that is there is only looked at from outside.
+fn prepare_file(path: &Path) -> Result<(), StoreError> {
+    let fault = |step, error: io::Error| StoreError::File { step, path: path.to_owned(), source: Arc::new(error) };
+    match fs::metadata(path) {
+        // SQLite takes a file of one byte for an empty one and would write over it.
+        Ok(meta) if meta.len() == 1 => Err(StoreError::ForeignFile { path: path.to_owned() }),
+        Ok(_) => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            if let Some(folder) = path.parent() {
+                private::folders(folder).map_err(|e| fault("make the folder of", e))?;
+            }
+            private::new_closed_file(path).map_err(|e| fault("make", e))
+        }
+        Err(e) => Err(fault("look at", e)),
+    }
+}
+
+/// Switches a new database to write-ahead logging. The mode is kept in the file.
+fn use_wal(conn: &Connection, patience: Duration) -> Outcome<()> {
+    let mode: String = conn.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+    if mode == "wal" {
+        return Ok(());
+    }
+    // The switch needs the file for itself and does not wait for it: another process may be opening the same new file.
+    let deadline = Instant::now() + patience;
+    loop {
+        let switched = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
+        match switched.map_err(Fault::from) {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(mode) => return Err(Fault::rejected("use write-ahead logging", NoWal { mode })),
+            Err(fault) if fault.is_busy() && Instant::now() < deadline => thread::sleep(Duration::from_millis(2)),
+            Err(fault) => return Err(fault),
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the database stays in journal mode {mode}: its folder's file system has no shared memory for files")]
+struct NoWal {
+    mode: String,
+}

@@ -1,0 +1,85 @@
+//! Inside, a failure is SQLite's or ours; outside it is a [`StoreError`]. This is the one place between.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::ErrorCode as Code;
+
+use crate::{Cause, StoreError};
+
+/// What a [`StoreError`] says of the database.
+#[derive(Debug)]
+pub(super) struct Site {
+    /// Its file.
+    pub(super) path: PathBuf,
+    /// How long an operation waits for other programs' locks.
+    pub(super) busy_timeout: Duration,
+}
+
+/// A failure, before it is known of which step. Shared, since one failed transaction may be several callers' failure.
+#[derive(Debug, Clone)]
+pub(super) enum Fault {
+    /// The database said no.
+    Sqlite(Arc<rusqlite::Error>),
+    /// We said no.
+    Store(StoreError),
+}
+
+pub(super) type Outcome<T> = Result<T, Fault>;
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(Arc::new(error))
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl Fault {
+    /// A value that must not be stored.
+    pub(super) fn rejected(step: &'static str, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Store(StoreError::Rejected { step, source: Arc::new(source) })
+    }
+
+    /// Another connection holds a lock; trying again may help.
+    pub(super) fn is_busy(&self) -> bool {
+        matches!(self, Self::Sqlite(error) if error.sqlite_error_code() == Some(Code::DatabaseBusy))
+    }
+
+    /// The error as callers see it.
+    pub(super) fn at(self, site: &Site, step: &'static str) -> StoreError {
+        match self {
+            Self::Store(error) => error,
+            Self::Sqlite(error) => classify(error, site, step),
+        }
+    }
+
+    /// The bare cause, for errors that say more than a step's name.
+    pub(super) fn into_cause(self) -> Cause {
+        match self {
+            Self::Store(error) => Arc::new(error),
+            Self::Sqlite(error) => error,
+        }
+    }
+}
+
+fn classify(error: Arc<rusqlite::Error>, site: &Site, step: &'static str) -> StoreError {
+    let path = site.path.clone();
+    match error.sqlite_error_code() {
+        Some(Code::DatabaseBusy | Code::DatabaseLocked) => StoreError::Locked { step, path, waited: site.busy_timeout },
+        Some(Code::DiskFull) => StoreError::DiskFull { step, path },
+        Some(Code::ReadOnly) => StoreError::ReadOnly { step, path },
+        Some(Code::DatabaseCorrupt) => StoreError::CorruptFile { step, path, source: error },
+        Some(Code::NotADatabase) => StoreError::ForeignFile { path },
+        Some(Code::ConstraintViolation | Code::TooBig) => StoreError::Rejected { step, source: error },
+        _ => StoreError::Database { step, path, source: error },
+    }
+}
+
+#[cfg(test)]
+mod tests;

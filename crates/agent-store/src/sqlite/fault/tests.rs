@@ -1,0 +1,36 @@
+use super::*;
+use rusqlite::ffi;
+
+fn error(extended_code: i32) -> StoreError {
+    let site = Site { path: "/home/u/sessions.sqlite".into(), busy_timeout: Duration::from_secs(5) };
+    let error = rusqlite::Error::SqliteFailure(ffi::Error::new(extended_code), None);
+    Fault::from(error).at(&site, "commit to")
+}
+
+/// RUN-21, STO-5: what SQLite reports becomes an error that names step and file and says what to do.
+#[test]
+fn sqlite_codes_are_told_apart() {
+    for (code, kind, says) in [
+        (ffi::SQLITE_BUSY, "locked", "another program has locked"),
+        (ffi::SQLITE_BUSY_SNAPSHOT, "locked", "5s"),
+        (ffi::SQLITE_FULL, "disk_full", "Make room"),
+        (ffi::SQLITE_READONLY, "read_only", "permissions"),
+        (ffi::SQLITE_READONLY_DBMOVED, "read_only", "moved"),
+        (ffi::SQLITE_CORRUPT_INDEX, "corrupt_file", ".recover"),
+        (ffi::SQLITE_NOTADB, "foreign_file", "move it away"),
+        (ffi::SQLITE_CONSTRAINT_UNIQUE, "rejected", "breaks a rule"),
+        (ffi::SQLITE_IOERR_WRITE, "database", "could not be used: Error code 778: disk I/O error"),
+    ] {
+        let payload = error(code).payload();
+        assert_eq!(payload.details["kind"], kind, "{code}");
+        assert!(payload.message.contains(says), "{code}: {}", payload.message);
+        assert_eq!(kind == "rejected", !payload.message.contains("/home/u/sessions.sqlite"), "{}", payload.message);
+    }
+}
+
+/// ERR-5: SQLite's wrapper repeats its cause; the message does not.
+#[test]
+fn a_cause_is_told_once() {
+    let message = error(ffi::SQLITE_IOERR_WRITE).payload().message;
+    assert_eq!(message.matches("disk I/O error").count(), 1, "{message}");
+}

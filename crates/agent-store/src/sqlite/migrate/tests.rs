@@ -1,0 +1,110 @@
+use super::*;
+use agent_testkit::scratch;
+use std::path::PathBuf;
+use std::time::Duration;
+
+fn site(name: &str) -> Site {
+    Site { path: scratch(name).join("sessions.sqlite"), busy_timeout: Duration::from_secs(20) }
+}
+
+fn open(site: &Site) -> Connection {
+    let conn = Connection::open(&site.path).unwrap();
+    conn.busy_timeout(site.busy_timeout).unwrap();
+    conn
+}
+
+fn migrate(conn: &Connection, site: &Site, migrations: &[Migration]) -> Result<(), StoreError> {
+    let version = version(conn, site).map_err(|fault| fault.at(site, "test"))?;
+    run(conn, site, &Clock::new(|| 0), version, migrations).map_err(|fault| fault.at(site, "test"))
+}
+
+/// Everything the file holds, as text.
+fn contents(conn: &Connection) -> String {
+    let mut schema = conn.prepare("SELECT type || ' ' || name FROM sqlite_schema ORDER BY 1").unwrap();
+    let mut lines: Vec<String> = schema.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    if lines.contains(&"table schema_migrations".to_owned()) {
+        let mut versions = conn.prepare("SELECT version || ' ' || name FROM schema_migrations").unwrap();
+        lines.extend(versions.query_map([], |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap));
+    }
+    let application: i64 = conn.query_row("PRAGMA application_id", [], |row| row.get(0)).unwrap();
+    lines.push(format!("application {application}"));
+    lines.join("\n")
+}
+
+fn leak(sql: String) -> &'static str {
+    Box::leak(sql.into_boxed_str())
+}
+
+/// Steps that do the first `k` statements of `sql` and then fail.
+fn failing_after(sql: &str, k: usize) -> Option<&'static str> {
+    let statements: Vec<&str> = sql.split_inclusive(';').filter(|text| text.trim_end().ends_with(';')).collect();
+    (k <= statements.len())
+        .then(|| leak(format!("{}\nINSERT INTO no_such_table VALUES (1);", statements[..k].concat())))
+}
+
+/// DB-09, STO-4: a first migration that fails after any of its statements leaves an empty file, which the next try fills.
+#[test]
+fn a_failed_first_migration_leaves_nothing() {
+    let good = MIGRATIONS[0];
+    let mut tries = 0;
+    while let Some(sql) = failing_after(good.sql, tries) {
+        let site = site("first-migration");
+        let conn = open(&site);
+        let before = contents(&conn);
+        let error = migrate(&conn, &site, &[Migration { sql, ..good }]).unwrap_err();
+        assert_eq!(error.code(), agent_protocol::ErrorCode::MigrationFailed);
+        assert!(error.to_string().starts_with("migration 1 (initial) of /"), "{error}");
+        assert!(conn.is_autocommit());
+        assert_eq!(contents(&conn), before, "after statement {tries}");
+        migrate(&conn, &site, MIGRATIONS).unwrap();
+        assert!(contents(&conn).contains("1 initial"));
+        tries += 1;
+    }
+    assert!(tries > 10, "the migration has more than {tries} statements");
+}
+
+/// DB-09, STO-4: the same for a later one, which keeps schema and data of the version before.
+#[test]
+fn a_failed_later_migration_keeps_the_version_before() {
+    let site = site("later-migration");
+    let conn = open(&site);
+    migrate(&conn, &site, MIGRATIONS).unwrap();
+    let before = contents(&conn);
+    let sql = "ALTER TABLE sessions ADD COLUMN colour TEXT; CREATE TABLE paints (name TEXT) STRICT; \
+               DELETE FROM schema_migrations;";
+    let steps = |sql| [MIGRATIONS, &[Migration { version: 2, name: "paint", sql }]].concat();
+    for k in 0..=3 {
+        let error = migrate(&conn, &site, &steps(failing_after(sql, k).unwrap())).unwrap_err();
+        assert!(matches!(error, StoreError::Migration { version: 2, name: "paint", .. }), "{error:?}");
+        assert_eq!(contents(&conn), before);
+    }
+    migrate(&conn, &site, &steps("CREATE TABLE paints (name TEXT) STRICT;")).unwrap();
+    assert_eq!(version(&conn, &site).unwrap(), 2);
+}
+
+/// DB-09: processes that migrate at once wait for one another, and the step is taken once.
+#[test]
+fn migrations_at_the_same_time_end_equal() {
+    let site = site("together");
+    open(&site).execute_batch("PRAGMA journal_mode = WAL").unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| migrate(&open(&site), &site, MIGRATIONS).unwrap());
+        }
+    });
+    let conn = open(&site);
+    let steps: i64 = conn.query_row("SELECT count(*) FROM schema_migrations", [], |row| row.get(0)).unwrap();
+    assert_eq!(steps, 1);
+}
+
+/// STO-4: a step that waits for its turn and finds a newer schema takes nothing.
+#[test]
+fn versions_count_without_gaps() {
+    for (place, step) in MIGRATIONS.iter().enumerate() {
+        assert_eq!(step.version as usize, place + 1, "{}", step.name);
+    }
+    let newest = MIGRATIONS.last().unwrap().version;
+    let site = Site { path: PathBuf::from("/x"), busy_timeout: Duration::ZERO };
+    assert!(refuse_newer(newest, MIGRATIONS, &site).is_ok());
+    assert!(refuse_newer(newest + 1, MIGRATIONS, &site).is_err());
+}

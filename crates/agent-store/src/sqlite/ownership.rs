@@ -1,0 +1,96 @@
+//! Making and claiming sessions (RUN-4): the system's lock, the fence, and the owner's name for messages.
+
+use std::path::PathBuf;
+
+use agent_protocol::{AgentStatus, SessionId, Timestamp};
+use rusqlite::{Connection, params};
+
+use super::apply;
+use super::fault::Outcome;
+use super::json::encode;
+use super::read;
+use super::sql;
+use crate::lock::{self, SessionLock};
+use crate::{Clock, Lease, NewAgent, NewSession, Owner, SessionRow, StoreError};
+
+/// Claims sessions in the name of this process.
+#[derive(Debug, Clone)]
+pub(super) struct Claimant {
+    pub(super) pid: u32,
+    pub(super) host: String,
+    pub(super) sessions_dir: PathBuf,
+    pub(super) clock: Clock,
+}
+
+/// The fence of a session that has just been made.
+const FIRST_FENCE: u64 = 1;
+
+impl Claimant {
+    /// For this process.
+    pub(super) fn new(sessions_dir: PathBuf, clock: Clock) -> Self {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        Self { pid: std::process::id(), host, sessions_dir, clock }
+    }
+
+    pub(super) fn create(&self, tx: &Connection, new: &NewSession) -> Outcome<Lease> {
+        let now = self.clock.now();
+        let metadata = encode("metadata_json", &new.metadata)?;
+        let added = tx.prepare_cached(sql::ADD_SESSION)?.execute(params![
+            new.session_id.as_str(),
+            new.cwd,
+            new.root_agent_id.as_str(),
+            crate::SessionStatus::Active.as_str(),
+            metadata,
+            now.as_str(),
+            self.pid,
+            self.host,
+        ])?;
+        if added == 0 {
+            return Err(StoreError::SessionExists { session_id: new.session_id.clone() }.into());
+        }
+        apply::add_agent(tx, &new.session_id, &root_agent(new), &now)?;
+        let lock = self.lock(&new.session_id, None)?;
+        Ok(Lease::new(new.session_id.clone(), FIRST_FENCE, lock))
+    }
+
+    pub(super) fn claim(&self, tx: &Connection, session_id: &SessionId) -> Outcome<(SessionRow, Lease)> {
+        // First, so that nothing is made on disk for a session that does not exist.
+        let Some(mut session) = read::session(tx, session_id)? else {
+            return Err(StoreError::SessionNotFound { session_id: session_id.clone() }.into());
+        };
+        let lock = self.lock(session_id, session.owner.as_ref())?;
+        let owner = self.owner(self.clock.now());
+        let fence = tx
+            .prepare_cached(sql::CLAIM_SESSION)?
+            .query_row(params![session_id.as_str(), owner.pid, owner.host, owner.since.as_str()], |row| row.get(0))?;
+        session.owner = Some(owner);
+        Ok((session, Lease::new(session_id.clone(), fence, lock)))
+    }
+
+    fn lock(&self, session_id: &SessionId, owner: Option<&Owner>) -> Result<SessionLock, StoreError> {
+        lock::try_take(&self.sessions_dir, session_id)?
+            .ok_or_else(|| StoreError::SessionActive { session_id: session_id.clone(), owner: owner.cloned() })
+    }
+
+    fn owner(&self, since: Timestamp) -> Owner {
+        Owner { pid: self.pid, host: self.host.clone(), since }
+    }
+}
+
+fn root_agent(new: &NewSession) -> NewAgent {
+    NewAgent {
+        agent_id: new.root_agent_id.clone(),
+        parent_agent_id: None,
+        agent_type: new.agent_type,
+        created_by_run_id: None,
+        fork_from_node_id: None,
+        status: AgentStatus::Idle,
+        metadata: agent_protocol::Object::new(),
+    }
+}
+
+/// Fails if the session has been claimed since the lease was given (DB-06), and dates the session.
+pub(super) fn hold_fence(tx: &Connection, session_id: &SessionId, fence: u64, now: &Timestamp) -> Outcome<()> {
+    let held = tx.prepare_cached(sql::HOLD_FENCE)?.execute(params![session_id.as_str(), fence, now.as_str()])?;
+    if held == 1 { Ok(()) } else { Err(StoreError::FenceLost { session_id: session_id.clone() }.into()) }
+}

@@ -1,0 +1,151 @@
+//! What the tests have in common: a store in a folder of its own, and commits that are easy to read.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use agent_protocol::{
+    AgentId, AgentType, ContentBlock, EventDraft, EventType, NodeDraft, NodeId, NodeType, Object, Role, RunId,
+    RunStatus, SessionId,
+};
+use agent_store::{
+    Clock, Commit, Lease, NewRun, NewSession, SessionStore, SqliteStore, StoreError, StoreSettings, Write,
+};
+use rusqlite::Connection;
+
+/// 2026-11-30T09:41:43.120Z.
+pub(crate) const NOW: u64 = 1_796_031_703_120;
+
+pub(crate) struct Place {
+    pub(crate) folder: PathBuf,
+}
+
+impl Place {
+    pub(crate) fn new(name: &str) -> Self {
+        Self { folder: agent_testkit::scratch(name) }
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.folder.join("home/sessions.sqlite")
+    }
+
+    pub(crate) fn sessions_dir(&self) -> PathBuf {
+        self.folder.join("home/sessions")
+    }
+
+    pub(crate) fn lock_of(&self, session: &str) -> PathBuf {
+        self.sessions_dir().join(session).join("lock")
+    }
+
+    pub(crate) async fn open(&self) -> SqliteStore {
+        self.try_open(Duration::from_secs(20)).await.unwrap()
+    }
+
+    pub(crate) async fn try_open(&self, busy_timeout: Duration) -> Result<SqliteStore, StoreError> {
+        open_in(&self.folder, busy_timeout).await
+    }
+
+    /// The database as another program sees it.
+    pub(crate) fn raw(&self) -> Connection {
+        let conn = Connection::open(self.database()).unwrap();
+        conn.busy_timeout(Duration::from_secs(20)).unwrap();
+        conn
+    }
+}
+
+pub(crate) async fn open_in(folder: &Path, busy_timeout: Duration) -> Result<SqliteStore, StoreError> {
+    let settings = StoreSettings {
+        database: folder.join("home/sessions.sqlite"),
+        sessions_dir: folder.join("home/sessions"),
+        busy_timeout,
+        clock: Clock::new(|| NOW),
+    };
+    SqliteStore::open(settings).await
+}
+
+pub(crate) fn session_id(text: &str) -> SessionId {
+    SessionId::parse(text).unwrap()
+}
+
+pub(crate) fn agent_id(session: &str) -> AgentId {
+    AgentId::parse(&format!("agent_of_{session}")).unwrap()
+}
+
+pub(crate) fn run_id(text: &str) -> RunId {
+    RunId::parse(text).unwrap()
+}
+
+pub(crate) fn new_session(session: &str) -> NewSession {
+    NewSession {
+        session_id: session_id(session),
+        cwd: "/project".into(),
+        root_agent_id: agent_id(session),
+        agent_type: AgentType::Main,
+        metadata: Object::new(),
+    }
+}
+
+/// A session with one running run, and what commits to them.
+pub(crate) struct Writing {
+    pub(crate) lease: Lease,
+    pub(crate) run: RunId,
+}
+
+impl Writing {
+    /// Makes the session `sess_<name>` and its run `run_<name>`.
+    pub(crate) async fn begin(store: &dyn SessionStore, name: &str) -> Self {
+        let lease = store.create_session(new_session(&format!("sess_{name}"))).await.unwrap();
+        let writing = Self { lease, run: run_id(&format!("run_{name}")) };
+        store.commit(&writing.lease, writing.commit(vec![writing.new_run()])).await.unwrap();
+        writing
+    }
+
+    pub(crate) fn session(&self) -> &SessionId {
+        self.lease.session_id()
+    }
+
+    pub(crate) fn agent(&self) -> AgentId {
+        agent_id(self.session().as_str())
+    }
+
+    pub(crate) fn new_run(&self) -> Write {
+        Write::Run(NewRun {
+            run_id: self.run.clone(),
+            agent_id: self.agent(),
+            status: RunStatus::Running,
+            start_node_id: Some(self.run.node(1)),
+            metadata: Object::new(),
+        })
+    }
+
+    pub(crate) fn commit(&self, writes: Vec<Write>) -> Commit {
+        Commit { agent_id: self.agent(), run_id: self.run.clone(), writes }
+    }
+
+    /// The run's `n`-th node below its `parent`-th, 0 for none.
+    pub(crate) fn node(&self, n: u64, parent: u64) -> Write {
+        let parent = (parent > 0).then(|| self.run.node(parent));
+        Write::Node(node(self.run.node(n), parent, &format!("text {n}")))
+    }
+
+    /// A node, the event about it, and the step onto it, as a turn commits them.
+    pub(crate) fn turn(&self, n: u64) -> Commit {
+        let event = EventDraft::new(EventType::MessageCompleted).node(&self.run.node(n)).with("n", n);
+        self.commit(vec![self.node(n, n - 1), Write::Event(event), Write::Activate(self.run.node(n))])
+    }
+}
+
+pub(crate) fn node(node_id: NodeId, parent_id: Option<NodeId>, text: &str) -> NodeDraft {
+    NodeDraft {
+        node_id,
+        parent_id,
+        role: Role::User,
+        node_type: NodeType::Message,
+        content: vec![ContentBlock::text(text)].into(),
+        metadata: Object::new(),
+        token_count: 3,
+    }
+}
+
+pub(crate) fn event(payload: u64) -> Write {
+    Write::Event(EventDraft::new(EventType::LoopStarted).with("n", payload))
+}

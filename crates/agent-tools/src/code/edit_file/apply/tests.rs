@@ -1,0 +1,146 @@
+use super::*;
+use proptest::prelude::*;
+
+fn edit(old: &str, new: &str) -> Edit {
+    Edit { old: old.to_owned(), new: new.to_owned(), replace_all: false }
+}
+
+fn all(old: &str, new: &str) -> Edit {
+    Edit { replace_all: true, ..edit(old, new) }
+}
+
+#[track_caller]
+fn check(text: &str, edits: &[Edit], expected: &str) {
+    let applied = apply(text.as_bytes(), edits).unwrap();
+    assert_eq!(String::from_utf8(applied.text).unwrap(), expected);
+}
+
+#[track_caller]
+fn not_found(text: &str, edits: &[Edit], index: usize) -> String {
+    match apply(text.as_bytes(), edits) {
+        Err(ApplyError::NotFound { edit, hint }) if edit == index => hint,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn ambiguous(text: &str, edits: &[Edit], index: usize, expected: &[usize]) {
+    let count = expected.len();
+    let expected = ApplyError::Ambiguous { edit: index, count, lines: expected.to_vec() };
+    assert_eq!(apply(text.as_bytes(), edits), Err(expected));
+}
+
+/// EDIT-01, EDIT-19: the line ends of a file are kept, and an edit written with LF finds them.
+#[test]
+fn line_ends_are_kept() {
+    check("a\r\nb\r\nc\r\n", &[edit("b", "B")], "a\r\nB\r\nc\r\n");
+    check(
+        "def a():\r\n    return 1\r\n",
+        &[edit("def a():\n    return 1", "def a():\n    return 2")],
+        "def a():\r\n    return 2\r\n",
+    );
+    check("a\r\nb\r\n", &[edit("a\r\nb", "a\nx\r\nb")], "a\r\nx\r\nb\r\n");
+    check("a\r\nb", &[edit("b", "c\nd")], "a\r\nc\r\nd");
+    check("a\nb\n", &[edit("a\n", "x\ny\n")], "x\ny\nb\n");
+}
+
+/// EDIT-31: in a file of many kinds of line ends nothing else moves.
+#[test]
+fn mixed_line_ends_stay_mixed() {
+    check("a\r\nb\nc\rd\n", &[edit("d", "D")], "a\r\nb\nc\rD\n");
+    check("a\r\nb\nc\n", &[edit("a\nb", "x\ny")], "x\r\ny\nc\n");
+    check("a\r\nb\nc\n", &[edit("b\nc", "x\ny")], "a\r\nx\ny\n");
+}
+
+/// EDIT-02: places that overlap are places.
+#[test]
+fn overlapping_places_count() {
+    ambiguous("foo\nfoo\nfoo\n", &[edit("foo\nfoo\n", "X\n")], 0, &[1, 2]);
+    check("aaaa", &[all("aa", "b")], "bb");
+}
+
+/// EDIT-04: many places are an error that names their lines, no place is another.
+#[test]
+fn one_place_is_needed() {
+    ambiguous("x=1\ny\nx=1\n", &[edit("x=1", "x=2")], 0, &[1, 3]);
+    not_found("x=1\ny\nx=1\n", &[edit("zzz", "q")], 0);
+    check("x=1\ny\nx=1\n", &[all("x=1", "x=2")], "x=2\ny\nx=2\n");
+    let many = apply("x".repeat(5000).as_bytes(), &[edit("x", "y")]).unwrap_err();
+    assert!(many.to_string().contains("more than 1000 times"), "{many}");
+}
+
+/// EDIT-06, EDIT-14: nothing is found by blanks, quotes or normal forms alone; `new` is written byte for byte.
+#[test]
+fn nothing_is_guessed() {
+    let hint = not_found("def f():\n    x = 1\n    y = 2\n", &[edit("    x  =  1", "    x = 9")], 0);
+    assert!(hint.contains("line 2") && hint.contains("whitespace"), "{hint}");
+    not_found("say “hi”\n", &[edit("say \"hi\"", "x")], 0);
+    check("say “hi”\n", &[edit("“hi”", "\"hi\"")], "say \"hi\"\n");
+    not_found("e\u{301}", &[edit("\u{e9}", "x")], 0);
+}
+
+/// EDIT-07: an empty `old` means nothing in a file that exists; and an edit must change something.
+#[test]
+fn pointless_edits_are_refused() {
+    let pointless = |edits: &[Edit], index| match apply(b"ab", edits) {
+        Err(ApplyError::Pointless { edit, .. }) => assert_eq!(edit, index),
+        other => panic!("{other:?}"),
+    };
+    pointless(&[edit("", "X")], 0);
+    pointless(&[all("", "X")], 0);
+    pointless(&[edit("a", "c"), edit("b", "b")], 1);
+    // The second takes back what the first did.
+    pointless(&[edit("b", "c"), edit("c", "b")], 1);
+}
+
+/// EDIT-09: the failing edit is named; the others are not applied either.
+#[test]
+fn all_or_nothing() {
+    not_found("keep\n", &[edit("keep", "K"), edit("nope", "N")], 1);
+}
+
+/// EDIT-11: edits see what the ones before left.
+#[test]
+fn edits_follow_each_other() {
+    let hint = not_found("one two three\n", &[edit("one two", "A"), edit("two three", "B")], 1);
+    assert!(hint.contains("an earlier edit"), "{hint}");
+    check("one\n", &[edit("one", "two"), edit("two", "three")], "three\n");
+    ambiguous("a b\n", &[edit("a", "b"), edit("b", "c")], 1, &[1, 1]);
+}
+
+/// EDIT-34: `old` is text, not lines.
+#[test]
+fn parts_of_lines() {
+    check("k = v; // build tree now\n", &[edit("// build tree", "// make tree")], "k = v; // make tree now\n");
+}
+
+proptest! {
+    #![proptest_config(crate::testing::cases(512))]
+
+    /// Outside the place that is replaced, every byte stays, whatever bytes they are and however lines end.
+    #[test]
+    fn bytes_outside_stay(before: Vec<u8>, after: Vec<u8>, old in "[a-zé\n]{1,12}", new in "[a-z\n]{0,12}") {
+        let text = [&before[..], old.as_bytes(), &after[..]].concat();
+        prop_assume!(old != new && places(&text, old.as_bytes()).len() == 1 && LineEnds::of(&text) != LineEnds::Crlf);
+        let applied = apply(&text, &[edit(&old, &new)]).unwrap();
+        prop_assert_eq!(applied.text, [&before[..], new.as_bytes(), &after[..]].concat());
+    }
+
+    /// A CRLF file stays one: editing it and editing its LF twin come to the same.
+    #[test]
+    fn crlf_files_are_like_lf_files(
+        text in "[a-c\n]{1,30}\n", old in "[a-c\n]{1,4}", new in "[a-c\n]{0,4}", every: bool,
+    ) {
+        let crlf = text.replace('\n', "\r\n");
+        let edits = [Edit { old, new, replace_all: every }];
+        let lf = apply(text.as_bytes(), &edits);
+        let twin = apply(crlf.as_bytes(), &edits);
+        match (lf, twin) {
+            (Ok(lf), Ok(twin)) => {
+                let expected = String::from_utf8(lf.text).unwrap().replace('\n', "\r\n");
+                prop_assert_eq!(String::from_utf8(twin.text).unwrap(), expected);
+            }
+            (lf, twin) => prop_assert_eq!(lf.is_err(), twin.is_err()),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What a person should see of a change before deciding about it.
+
+use std::time::Duration;
+
+use similar::TextDiff;
+
+/// More text than this is not compared. Bytes.
+const MAX_COMPARED: usize = 2 * 1024 * 1024;
+/// A diff that takes longer is left coarse.
+const MAX_TIME: Duration = Duration::from_millis(200);
+
+/// The change of a file as a unified diff; `before` is `None` for one that does not exist yet.
+pub(crate) fn diff(path: &str, before: Option<&[u8]>, after: &[u8]) -> String {
+    let old = before.unwrap_or_default();
+    if old.len() + after.len() > MAX_COMPARED {
+        return format!("{} with these {} bytes:\n{}", replaces(path, before), after.len(), lossy(after));
+    }
+    if memchr::memchr(0, old).is_some() {
+        return format!("{} (binary) with:\n{}", replaces(path, before), lossy(after));
+    }
+    let (old, new) = (lossy(old), lossy(after));
+    let diff = TextDiff::configure().timeout(MAX_TIME).diff_lines(old.as_str(), new.as_str());
+    let from = if before.is_some() { format!("a/{path}") } else { "/dev/null".to_owned() };
+    diff.unified_diff().context_radius(3).header(&from, &format!("b/{path}")).to_string()
+}
+
+fn replaces(path: &str, before: Option<&[u8]>) -> String {
+    match before {
+        None => format!("creates {path}"),
+        Some(before) => format!("replaces {} bytes of {path}", before.len()),
+    }
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// PRM-6: a change is shown as a diff.
+    #[test]
+    fn changes_are_diffs() {
+        assert_eq!(
+            diff("a.txt", Some(b"one\ntwo\nthree\n"), b"one\n2\nthree\n"),
+            "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
+        );
+        assert_eq!(diff("n", None, b"x\n"), "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n");
+    }
+
+    /// What cannot be compared is still shown whole.
+    #[test]
+    fn what_cannot_be_compared_is_shown() {
+        assert_eq!(diff("a", Some(b"\0\x01"), b"text"), "replaces 2 bytes of a (binary) with:\ntext");
+        let big = "x".repeat(MAX_COMPARED);
+        assert!(diff("a", Some(b"1"), big.as_bytes()).ends_with(&big));
+    }
+}

@@ -1,0 +1,92 @@
+//! `code.run_command` (COD-7, COD-11): one program, no shell, bounded in time, place, environment and output.
+
+mod code_files;
+mod output;
+mod plan;
+mod progress;
+mod result;
+
+use agent_policy::{Facts, quote_argv};
+use agent_protocol::{ErrorPayload, Permission, ToolDefinition};
+use futures::{FutureExt, future::join};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::task::spawn_blocking;
+
+use super::{
+    fail,
+    tool::{CodeTool, broken},
+    workspace::Workspace,
+};
+use crate::{CallContext, Prepared, ToolOutput};
+use output::Outputs;
+use plan::Plan;
+
+/// Runs a program in the project. No shell: for pipes and such use ["sh","-c","..."].
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// Program and arguments.
+    pub(crate) argv: Vec<String>,
+    /// Default the project.
+    pub(crate) cwd: Option<String>,
+    #[schemars(range(min = 1))]
+    pub(crate) timeout_ms: Option<u64>,
+}
+
+pub(crate) struct RunCommand(pub(crate) Workspace);
+
+impl CodeTool for RunCommand {
+    type Input = Input;
+    const NAME: &'static str = "code.run_command";
+    const PERMISSION: Permission = Permission::Write;
+    const TAGS: &'static [&'static str] = &["code", ToolDefinition::DANGEROUS];
+
+    /// The configured times, so that the model knows them.
+    fn adapt(&self, schema: &mut Value) {
+        let limits = &self.0.settings().limits;
+        if let Some(timeout) = schema.pointer_mut("/properties/timeout_ms").and_then(Value::as_object_mut) {
+            timeout.insert("maximum".to_owned(), plan::millis(limits.max_timeout).into());
+            timeout.insert("default".to_owned(), plan::millis(limits.default_timeout).into());
+        }
+    }
+
+    fn prepare(&self, input: Input, context: CallContext) -> Result<Prepared, ErrorPayload> {
+        let plan = Plan::make(&self.0, input)?;
+        let facts = Facts {
+            preview: format!("{}\n(in {})", quote_argv(&plan.command.argv), plan.command.cwd.display()),
+            command: Some(plan.command.clone()),
+            ..Facts::default()
+        };
+        let workspace = self.0.clone();
+        let call = Box::new(move || async move { run(workspace, plan, context).await.into() }.boxed());
+        Ok(Prepared { facts, call })
+    }
+}
+
+async fn run(workspace: Workspace, plan: Plan, context: CallContext) -> Result<ToolOutput, ErrorPayload> {
+    fail::unless_cancelled(&context.cancel)?;
+    let checked = spawn_blocking({
+        let workspace = workspace.clone();
+        move || plan.still_holds(&workspace).map(|()| plan)
+    });
+    let plan = checked.await.unwrap_or_else(|error| Err(broken(&error)))?;
+    let timeout = plan.timeout;
+    let outputs = Outputs::new(&workspace.settings().limits, &context);
+    let (sink, views) = progress::channel(&context);
+    // A command may do anything at any time, so all of it is one side effect.
+    let effect = context.fence.enter().map_err(fail::too_late)?;
+    let shown = plan.shown();
+    let running = agent_exec::run(outputs.spec(plan), context.cancel.clone(), sink);
+    let (finished, ()) = join(running, progress::forward(views, &context)).await;
+    drop(effect);
+    let finished = finished.map_err(|error| result::not_started(&shown, &error))?;
+    // Shortening and storing what was printed blocks.
+    spawn_blocking(move || result::of(finished, &outputs, &shown, timeout))
+        .await
+        .unwrap_or_else(|error| Err(broken(&error)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! Searching one file.
+
+use std::io::{self, Read};
+
+use grep_matcher::{LineTerminator, Matcher};
+use grep_regex::RegexMatcher;
+use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder, Sink, SinkMatch};
+use serde::Serialize;
+
+use super::stop::{Stop, Stopped};
+
+/// Longer lines are not searched. Bytes.
+const MAX_LINE: usize = 16 * 1024 * 1024;
+/// How much of a line is shown around what was found. Bytes.
+const MAX_TEXT: usize = 300;
+/// How much of that comes before it. Bytes.
+const BEFORE: usize = 100;
+
+/// A line that matches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Hit {
+    pub(crate) path: String,
+    /// From 1.
+    pub(crate) line: u64,
+    /// Of the first match, in characters from 1.
+    pub(crate) column: usize,
+    pub(crate) text: String,
+}
+
+/// What became of a file.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Searched {
+        hits: Vec<Hit>,
+    },
+    Binary,
+    /// A line in it is too long.
+    TooBig,
+    Unreadable,
+    Stopped,
+}
+
+/// A searcher of many files, one after the other.
+pub(crate) struct FileSearch {
+    searcher: Searcher,
+    matcher: RegexMatcher,
+    most: usize,
+}
+
+impl FileSearch {
+    /// Finds up to `most` lines in each file.
+    pub(crate) fn new(matcher: RegexMatcher, most: usize) -> Self {
+        let searcher = SearcherBuilder::new()
+            .line_number(true)
+            .line_terminator(LineTerminator::crlf())
+            .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(MAX_LINE))
+            .memory_map(MmapChoice::never())
+            .build();
+        Self { searcher, matcher, most }
+    }
+
+    pub(crate) fn search(&mut self, file: impl Read, shown: &str, stop: &Stop) -> Outcome {
+        let mut found = Found { matcher: &self.matcher, most: self.most, path: shown, hits: Vec::new(), binary: false };
+        let searched = self.searcher.search_reader(&self.matcher, Stoppable { source: file, stop }, &mut found);
+        match searched {
+            Ok(()) if found.binary => Outcome::Binary,
+            Ok(()) => Outcome::Searched { hits: found.hits },
+            Err(error) if error.raw_os_error().is_some() => Outcome::Unreadable,
+            Err(error) if error.get_ref().is_some_and(|inner| inner.is::<Stopped>()) => Outcome::Stopped,
+            // What is left is the searcher's own refusal to buffer a line.
+            Err(_) => Outcome::TooBig,
+        }
+    }
+}
+
+/// A source that ends with an error when the search is over.
+struct Stoppable<'a, R> {
+    source: R,
+    stop: &'a Stop,
+}
+
+impl<R: Read> Read for Stoppable<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.now() {
+            return Err(io::Error::other(Stopped));
+        }
+        self.source.read(buffer)
+    }
+}
+
+struct Found<'a> {
+    matcher: &'a RegexMatcher,
+    most: usize,
+    path: &'a str,
+    hits: Vec<Hit>,
+    binary: bool,
+}
+
+impl Sink for Found<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        let line = found.bytes();
+        let at = self.matcher.find(line)?.map_or(0, |place| place.start());
+        self.hits.push(Hit {
+            path: self.path.to_owned(),
+            line: found.line_number().unwrap_or(0),
+            column: String::from_utf8_lossy(&line[..at]).chars().count() + 1,
+            text: excerpt(line, at),
+        });
+        Ok(self.hits.len() < self.most)
+    }
+
+    fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
+        self.binary = true;
+        Ok(false)
+    }
+}
+
+/// A line, or the part of it around `at` (SRCH-12).
+fn excerpt(line: &[u8], at: usize) -> String {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if line.len() <= MAX_TEXT {
+        return String::from_utf8_lossy(line).into_owned();
+    }
+    // As much as there is on either side, in whole characters.
+    let start = at.saturating_sub(BEFORE).min(line.len() - MAX_TEXT);
+    let skipped = line[start..].iter().take(3).take_while(|byte| is_continuation(**byte)).count();
+    let window = &line[start + skipped..start + MAX_TEXT];
+    let window = match std::str::from_utf8(window) {
+        Err(error) if error.error_len().is_none() => &window[..error.valid_up_to()],
+        _ => window,
+    };
+    let before = if start > 0 { "…" } else { "" };
+    let after = if start + MAX_TEXT < line.len() { "…" } else { "" };
+    format!("{before}{}{after}", String::from_utf8_lossy(window))
+}
+
+fn is_continuation(byte: u8) -> bool {
+    byte & 0b1100_0000 == 0b1000_0000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, at: usize, expected: &str) {
+        assert_eq!(excerpt(line.as_bytes(), at), expected);
+    }
+
+    /// SRCH-12: of a long line the part around the match is shown, in whole characters.
+    #[test]
+    fn long_lines_show_the_match() {
+        check("short\r\n", 0, "short");
+        check(&format!("{}x", "é".repeat(150)), 300, &format!("…{}x", "é".repeat(149)));
+        let long = format!("{}key=1{}", "a".repeat(2500), "b".repeat(2500));
+        let shown = excerpt(long.as_bytes(), 2500);
+        assert!(shown.contains("key=1") && shown.starts_with('…') && shown.ends_with('…'), "{shown}");
+        assert_eq!(shown.chars().count(), MAX_TEXT + 2);
+        assert!(excerpt(long.as_bytes(), 0).starts_with("aaa"));
+    }
+}

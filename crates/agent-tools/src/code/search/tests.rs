@@ -1,0 +1,234 @@
+use std::{fs, time::Duration};
+
+use agent_protocol::ErrorCode;
+use serde_json::{Value, json};
+
+use super::Search;
+use crate::code::testing::{Tree, block_on};
+
+fn search(tree: &Tree, arguments: Value) -> Value {
+    tree.ok(Search, arguments)
+}
+
+/// The hits as `path:line`.
+fn places(found: &Value) -> Vec<String> {
+    let place = |hit: &Value| format!("{}:{}", hit["path"].as_str().unwrap(), hit["line"]);
+    found["matches"].as_array().unwrap().iter().map(place).collect()
+}
+
+#[track_caller]
+fn check(tree: &Tree, arguments: Value, expected: &[&str]) -> Value {
+    let found = search(tree, arguments.clone());
+    assert_eq!(places(&found), expected, "{arguments}: {found}");
+    found
+}
+
+/// COD-4: path, line, column, text; in order of path and line; links not followed.
+#[test]
+fn hits_are_places_and_text() {
+    let tree = Tree::new("search-hits");
+    tree.file("b.txt", "nothing\nan é needle\r\nneedle needle\n");
+    tree.file("a/x.txt", "needle");
+    tree.link("b.txt", "link.txt");
+    assert_eq!(
+        search(&tree, json!({"query": "need.e"})),
+        json!({"truncated": false, "matches": [
+            {"path": "a/x.txt", "line": 1, "column": 1, "text": "needle"},
+            {"path": "b.txt", "line": 2, "column": 6, "text": "an é needle"},
+            {"path": "b.txt", "line": 3, "column": 1, "text": "needle needle"},
+        ]})
+    );
+    check(&tree, json!({"query": "^needle$", "path": "a"}), &["a/x.txt:1"]);
+    check(&tree, json!({"query": "needle$", "path": "b.txt"}), &["b.txt:2", "b.txt:3"]);
+}
+
+/// SRCH-01: a query is never an option.
+#[test]
+fn queries_that_look_like_options() {
+    let tree = Tree::new("search-options");
+    tree.file("f", "use --pre=/tmp/x.sh here\n-needle\n--help\n");
+    check(&tree, json!({"query": "--pre=/tmp/x.sh"}), &["f:1"]);
+    check(&tree, json!({"query": "-needle"}), &["f:2"]);
+    check(&tree, json!({"query": "--help"}), &["f:3"]);
+    check(&tree, json!({"query": "--"}), &["f:1", "f:3"]);
+}
+
+/// SRCH-02: ignored files are left out but not passed over in silence, and searched when they are named.
+#[test]
+fn ignored_files_are_told() {
+    let tree = Tree::new("search-ignored");
+    tree.file(".gitignore", "scripts/*\n");
+    tree.file("scripts/w.py", "def example_writer(): pass\n");
+    tree.file("a.py", "x\n");
+    let found = check(&tree, json!({"query": "example_writer"}), &[]);
+    assert_eq!(
+        found["note"],
+        "no matches, but 1 in ignored files, such as scripts/w.py; name the path to search there"
+    );
+    for path in ["scripts/", "scripts", "scripts/w.py"] {
+        check(&tree, json!({"query": "example_writer", "path": path}), &["scripts/w.py:1"]);
+    }
+    let found = check(&tree, json!({"query": "nowhere"}), &[]);
+    assert_eq!(found["note"], "no matches, in ignored files neither");
+}
+
+/// SRCH-02: the same in a repository, where rules above the named folder count.
+#[test]
+fn ignore_files_of_a_repository_count_below() {
+    let tree = Tree::new("search-repository");
+    fs::create_dir(tree.project().join(".git")).unwrap();
+    tree.file(".git/needle", "needle");
+    tree.file(".gitignore", "*.log\nout/*\n");
+    tree.file("src/a.rs", "needle");
+    tree.file("src/a.log", "needle");
+    tree.file("out/b.rs", "needle");
+    check(&tree, json!({"query": "needle"}), &["src/a.rs:1"]);
+    check(&tree, json!({"query": "needle", "path": "src"}), &["src/a.rs:1"]);
+    check(&tree, json!({"query": "needle", "path": "out"}), &["out/b.rs:1"]);
+    check(&tree, json!({"query": "needle", "path": ".git"}), &[".git/needle:1"]);
+}
+
+/// SRCH-04: a binary file is counted, and fails nothing.
+#[test]
+fn binary_files_are_counted() {
+    let tree = Tree::new("search-binary");
+    tree.file("lib.a", b"needle\n\0\xff\xfe needle\n");
+    tree.file("x.rs", "needle");
+    tree.file("latin", b"caf\xe9 needle\n");
+    let found = check(&tree, json!({"query": "needle"}), &["latin:1", "x.rs:1"]);
+    assert_eq!(found["note"], "not searched: 1 binary");
+    assert_eq!(found["matches"][0]["text"], "caf\u{FFFD} needle");
+}
+
+/// COD-4: what cannot be searched is counted: a line that does not fit into memory, a file nobody may read.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_searched_is_counted() {
+    use std::os::unix::fs::PermissionsExt;
+    let tree = Tree::new("search-counts");
+    tree.file("long", "x".repeat(17 * 1024 * 1024) + "needle");
+    fs::set_permissions(tree.file("locked", "needle"), fs::Permissions::from_mode(0o000)).unwrap();
+    tree.file("a", "needle");
+    let prepared = block_on(tree.prepare(Search, json!({"query": "needle"}))).unwrap();
+    // The threads of a search have the rights of the thread that starts it.
+    let output = crate::code::testing::without_privileges(|| block_on(prepared.call.run()));
+    let found = crate::code::testing::data(&output);
+    assert_eq!(
+        (places(&found), &found["note"]),
+        (vec!["a:1".to_owned()], &json!("not searched: 1 too big, 1 unreadable"))
+    );
+}
+
+/// SRCH-06: a pipe holds nobody.
+#[test]
+fn pipes_do_not_hang() {
+    let tree = Tree::new("search-pipe");
+    tree.pipe("run.fifo");
+    tree.file("a", "needle");
+    let found = block_on(async {
+        tokio::time::timeout(Duration::from_secs(20), tree.call(Search, json!({"query": "needle"}))).await.unwrap()
+    });
+    assert_eq!(places(&crate::code::testing::data(&found)), ["a:1"]);
+    tree.refused(Search, json!({"query": "needle", "path": "run.fifo"}), ErrorCode::ValidationError);
+}
+
+/// SRCH-07: sensitive files are passed over and counted; one that is named is a target to decide about.
+#[test]
+fn sensitive_files_are_not_searched() {
+    let tree = Tree::new("search-sensitive");
+    tree.file(".env", "STRIPE=sk_live_x");
+    tree.file("a/.env.local", "STRIPE=sk_live_x");
+    for arguments in [json!({"query": "STRIPE"}), json!({"query": "STRIPE", "glob": ".env*"})] {
+        let found = check(&tree, arguments, &[]);
+        assert_eq!(found["note"], "no matches, in ignored files neither; not searched: 2 sensitive");
+    }
+    let facts = tree.facts(Search, json!({"query": "STRIPE", "path": ".env"}));
+    assert!(tree.rules().sensitive(&facts.targets[0].resolved).is_some());
+    check(&tree, json!({"query": "STRIPE", "path": ".env"}), &[".env:1"]);
+}
+
+/// SRCH-07: the process's own environment is not found by a search of `/proc`.
+#[cfg(target_os = "linux")]
+#[test]
+fn proc_is_searched_without_its_secrets() {
+    let tree = Tree::new("search-proc");
+    let found = search(&tree, json!({"query": "PATH=", "path": "/proc/self", "glob": "environ"}));
+    assert_eq!(found["matches"], json!([]));
+    assert!(found["note"].as_str().unwrap().contains("sensitive"), "{found}");
+}
+
+/// SRCH-09: a regular expression that was meant as text is found as text, and one with an escape means what it says.
+#[test]
+fn text_that_looks_like_a_pattern() {
+    let tree = Tree::new("search-literal");
+    tree.file("a", "x.html(json.data);\n");
+    tree.file("b", "a | b\nno pipe\n");
+    let found = check(&tree, json!({"query": ".html(json.data)"}), &["a:1"]);
+    assert_eq!(found["note"], "no match as a regular expression; these are matches as plain text");
+    check(&tree, json!({"query": r"\|"}), &["b:1"]);
+    let found = check(&tree, json!({"query": "html("}), &["a:1"]);
+    assert!(found["note"].as_str().unwrap().contains("not a valid regular expression"), "{found}");
+    for query in ["", "a\nb"] {
+        tree.refused(Search, json!({"query": query}), ErrorCode::ValidationError);
+    }
+}
+
+/// SRCH-11: the default limit holds, and the result stays below the threshold.
+#[test]
+fn results_are_bounded() {
+    let tree = Tree::new("search-bounded");
+    let noise = "x".repeat(2500);
+    for n in 0..300 {
+        tree.file(&format!("{n:03}"), format!("{noise}needle{noise}\n"));
+    }
+    let found = search(&tree, json!({"query": "needle"}));
+    let places = places(&found);
+    assert_eq!((places.len(), places[0].as_str(), places[99].as_str()), (100, "000:1", "099:1"));
+    assert_eq!(found["truncated"], true);
+    assert!(found.to_string().len() < tree.limits.result_bytes);
+}
+
+/// COD-4: globs choose files and do not bring ignored ones back.
+#[test]
+fn globs_choose() {
+    let tree = Tree::new("search-glob");
+    for path in ["a.rs", "src/b.rs", "src/c.md", "out/d.rs"] {
+        tree.file(path, "needle");
+    }
+    tree.file(".gitignore", "out/\n");
+    let glob = |glob: &str, expected: &[&str]| {
+        check(&tree, json!({"query": "needle", "glob": glob}), expected);
+    };
+    glob("*.rs", &["a.rs:1", "src/b.rs:1"]);
+    glob("src/**", &["src/b.rs:1", "src/c.md:1"]);
+    glob("!*.rs", &["src/c.md:1"]);
+    glob("*.{md,txt}", &["src/c.md:1"]);
+    tree.refused(Search, json!({"query": "x", "glob": "{"}), ErrorCode::ValidationError);
+}
+
+/// COD-1: a link that appears during a search is not followed, on the way or at the end.
+#[test]
+fn files_are_opened_through_the_folder() {
+    let tree = Tree::new("search-below");
+    tree.file("d/real", "x");
+    fs::write(tree.root.join("outside/secret"), "x").unwrap();
+    tree.link(tree.root.join("outside"), "d/out");
+    tree.link(tree.root.join("outside/secret"), "d/file");
+    let crate::code::place::Found::Folder(folder) = tree.workspace().find("d").unwrap() else { panic!("a folder") };
+    assert!(folder.open_below("real".as_ref()).is_ok());
+    for path in ["out/secret", "file", "../d/out/secret"] {
+        assert!(folder.open_below(path.as_ref()).is_err(), "{path}");
+    }
+}
+
+#[test]
+fn a_cancelled_search_is_an_error() {
+    let tree = Tree::new("search-cancel");
+    tree.file("a", "needle");
+    let output = block_on(async {
+        let prepared = tree.prepare(Search, json!({"query": "needle"})).await.unwrap();
+        tree.context.cancel.cancel();
+        prepared.call.run().await
+    });
+    assert_eq!(output.error.unwrap().code, ErrorCode::Cancelled);
+}

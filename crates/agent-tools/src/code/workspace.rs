@@ -1,0 +1,183 @@
+//! What the code tools share: paths as the model writes them, and what the facts say of what they lead to.
+
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use agent_policy::{Access, PathRules, Target, TargetKind};
+use agent_protocol::{ErrorCode, ErrorPayload};
+use rustix::fs::Stat;
+
+use super::{
+    CodeToolSettings, fail,
+    place::{Folder, Found, OpenFile, WalkError, kind_name, target_kind, walk},
+};
+use crate::near::near_files;
+
+/// How many entries of a folder are looked through for a name that was probably meant, or for a second name of a file.
+const MAX_LOOKED_THROUGH: usize = 4096;
+
+/// The settings, and the questions every tool asks of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Workspace(Arc<CodeToolSettings>);
+
+impl Workspace {
+    pub(crate) fn new(settings: CodeToolSettings) -> Self {
+        Self(Arc::new(settings))
+    }
+
+    pub(crate) fn settings(&self) -> &CodeToolSettings {
+        &self.0
+    }
+
+    pub(crate) fn rules(&self) -> &PathRules {
+        &self.0.rules
+    }
+
+    pub(crate) fn project(&self) -> &Path {
+        &self.rules().places().project
+    }
+
+    /// Follows a path as the model wrote it: relative to the project, with `~` for the user's home.
+    pub(crate) fn find(&self, requested: &str) -> Result<Found, ErrorPayload> {
+        walk(&self.absolute(requested)?).map_err(|error| walk_failed(requested, &error))
+    }
+
+    fn absolute(&self, requested: &str) -> Result<PathBuf, ErrorPayload> {
+        if requested.is_empty() {
+            return Err(fail::invalid("the path is empty"));
+        }
+        if requested.contains('\0') {
+            return Err(fail::invalid("the path holds a NUL character"));
+        }
+        match requested.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                let home = self.rules().places().user_home.as_deref();
+                let home = home.ok_or_else(|| fail::invalid("`~` is not known here; write the path out"))?;
+                Ok(home.join(rest.trim_start_matches('/')))
+            }
+            _ => Ok(self.project().join(requested)),
+        }
+    }
+
+    /// Opens a file to read it.
+    pub(crate) fn open_file(&self, requested: &str) -> Result<OpenFile, ErrorPayload> {
+        match self.find(requested)? {
+            Found::Folder(_) => {
+                Err(fail::invalid(format!("{requested} is a folder; use code.list_dir to see what is in it")))
+            }
+            Found::Missing { folder, missing } => Err(self.missing(requested, &folder, &missing[0])),
+            Found::Entry { folder, name, .. } => match OpenFile::open(&folder, &name) {
+                Err(error) => Err(fail::os("open", requested, &error)),
+                Ok(Err(kind)) => Err(special(requested, kind_name(kind))),
+                Ok(Ok(file)) => Ok(file),
+            },
+        }
+    }
+
+    /// No such file; with names that were probably meant by the first one on the way that is missing.
+    pub(crate) fn missing(&self, requested: &str, folder: &Folder, first: &OsStr) -> ErrorPayload {
+        let near = self.near(folder, first);
+        let hint = match near.as_slice() {
+            [] => String::new(),
+            near => format!("; did you mean {}?", near.join(" or ")),
+        };
+        ErrorPayload::new(ErrorCode::FileNotFound, format!("{requested} does not exist{hint}"))
+            .detail("path", requested)
+    }
+
+    /// Names are told only of folders anybody may list.
+    fn near(&self, folder: &Folder, wanted: &OsStr) -> Vec<String> {
+        if self.rules().sensitive(folder.path()).is_some() {
+            return Vec::new();
+        }
+        let names: Vec<String> = names(folder, MAX_LOOKED_THROUGH).filter_map(|name| name.into_string().ok()).collect();
+        let near = near_files(&wanted.to_string_lossy(), names.iter().map(String::as_str));
+        near.into_iter().map(|name| self.show(&folder.path().join(name))).collect()
+    }
+
+    /// A path as results tell it: relative to the project where it lies in it.
+    pub(crate) fn show(&self, path: &Path) -> String {
+        let shown = match path.strip_prefix(self.project()) {
+            Ok(rest) if rest.as_os_str().is_empty() => Path::new("."),
+            Ok(rest) => rest,
+            Err(_) => path,
+        };
+        shown.to_string_lossy().into_owned()
+    }
+
+    /// The facts about something that exists.
+    pub(crate) fn target(&self, requested: &str, resolved: &Path, access: Access, stat: &Stat) -> Target {
+        // The type of the count differs between systems.
+        #[allow(clippy::unnecessary_cast, clippy::cast_lossless)]
+        let links = stat.st_nlink as u64;
+        let kind = target_kind(stat);
+        let aliases = if kind == TargetKind::File && links > 1 { self.aliases(stat, resolved) } else { Vec::new() };
+        Target { requested: requested.to_owned(), resolved: resolved.to_owned(), access, kind, links, aliases }
+    }
+
+    /// Second names of a file among the sensitive paths that are written out (PATH-11): themselves, or right in them.
+    fn aliases(&self, stat: &Stat, resolved: &Path) -> Vec<PathBuf> {
+        let same = |found: &Stat| (found.st_dev, found.st_ino) == (stat.st_dev, stat.st_ino);
+        let mut aliases = Vec::new();
+        for anchor in self.rules().anchors() {
+            match walk(anchor) {
+                Ok(Found::Entry { stat, .. }) if same(&stat) => aliases.push(anchor.clone()),
+                Ok(Found::Folder(folder)) => aliases.extend(
+                    names(&folder, MAX_LOOKED_THROUGH)
+                        .filter(|name| folder.stat(name).ok().flatten().is_some_and(|stat| same(&stat)))
+                        .map(|name| folder.path().join(name)),
+                ),
+                _ => {}
+            }
+        }
+        aliases.retain(|alias| alias != resolved);
+        aliases
+    }
+}
+
+/// Up to `most` names in a folder, in no order; none if it cannot be read.
+fn names(folder: &Folder, most: usize) -> impl Iterator<Item = OsString> {
+    folder
+        .entries()
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok)
+        .map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned())
+        .filter(|name| name != "." && name != "..")
+        .take(most)
+}
+
+/// Something that cannot be read or written like a file.
+pub(crate) fn special(requested: &str, kind: &str) -> ErrorPayload {
+    fail::invalid(format!("{requested} is a {kind}; only regular files can be used")).detail("path", requested)
+}
+
+fn walk_failed(requested: &str, error: &WalkError) -> ErrorPayload {
+    match error {
+        WalkError::NotAFolder(_) => {
+            ErrorPayload::new(ErrorCode::FileNotFound, format!("{requested} does not exist: {error}"))
+                .detail("path", requested)
+        }
+        WalkError::Links(_) => fail::invalid(error.to_string()).detail("path", requested),
+        WalkError::Os { source, .. } => fail::os("look at", requested, source),
+    }
+}
+
+/// The facts about something that does not exist yet.
+pub(crate) fn missing_target(requested: &str, resolved: PathBuf) -> Target {
+    Target {
+        requested: requested.to_owned(),
+        resolved,
+        access: Access::Write,
+        kind: TargetKind::Missing,
+        links: 0,
+        aliases: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! A plain function as a tool.
+
+use std::{fmt, panic::AssertUnwindSafe, sync::Arc};
+
+use agent_policy::Facts;
+use agent_protocol::{ErrorCode, ErrorPayload, Object, ToolClass, ToolDefinition};
+use futures::{FutureExt, future::BoxFuture};
+use serde_json::Value;
+
+use crate::{CallContext, Prepared, Tool, ToolOutput};
+
+type Handler = dyn Fn(Object, CallContext) -> BoxFuture<'static, Result<Value, ErrorPayload>> + Send + Sync;
+
+/// A handler of an embedding program as a tool, with the default first phase: nothing is looked at, and a person is
+/// shown the arguments.
+///
+/// What the handler returns is wrapped (TYP-3): a string becomes text, anything else JSON. A handler that panics has
+/// failed with `internal_error`; it takes nothing else with it.
+#[derive(Clone)]
+pub struct FnTool {
+    definition: ToolDefinition,
+    class: ToolClass,
+    handler: Arc<Handler>,
+}
+
+impl FnTool {
+    /// A tool that calls `handler` with the checked arguments.
+    pub fn new<F, R>(definition: ToolDefinition, class: ToolClass, handler: F) -> Self
+    where
+        F: Fn(Object, CallContext) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Value, ErrorPayload>> + Send + 'static,
+    {
+        let handler = Arc::new(move |arguments, context| handler(arguments, context).boxed());
+        Self { definition, class, handler }
+    }
+}
+
+impl fmt::Debug for FnTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FnTool")
+            .field("definition", &self.definition)
+            .field("class", &self.class)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Tool for FnTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn class(&self) -> ToolClass {
+        self.class
+    }
+
+    fn prepare(&self, arguments: Object, context: CallContext) -> BoxFuture<'_, Result<Prepared, ErrorPayload>> {
+        let facts = Facts { preview: Value::Object(arguments.clone()).to_string(), ..Facts::default() };
+        let handler = Arc::clone(&self.handler);
+        let name = self.definition.name.clone();
+        let call = Box::new(move || async move { call(&*handler, &name, arguments, context).await.into() }.boxed());
+        async move { Ok(Prepared { facts, call }) }.boxed()
+    }
+}
+
+/// What a handler does is not known, so all of it counts as one side effect.
+async fn call(
+    handler: &Handler,
+    name: &str,
+    arguments: Object,
+    context: CallContext,
+) -> Result<ToolOutput, ErrorPayload> {
+    let _effect = context
+        .fence
+        .enter()
+        .map_err(|closed| ErrorPayload::new(ErrorCode::Cancelled, format!("{name} did not run: {closed}")))?;
+    // The handler is not used again by this call, and a poisoned state inside it is its own matter.
+    let outcome = AssertUnwindSafe(async { handler(arguments, context).await }).catch_unwind().await;
+    match outcome {
+        Ok(result) => result.map(ToolOutput::value),
+        Err(_) => Err(ErrorPayload::new(ErrorCode::InternalError, format!("{name} panicked"))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+use super::*;
+use crate::testing;
+use agent_protocol::{ContentBlock, Permission};
+use serde_json::json;
+
+fn definition() -> ToolDefinition {
+    ToolDefinition {
+        name: "internal.echo".to_owned(),
+        description: "Says it again.".to_owned(),
+        input_schema: json!({"type": "object"}),
+        permission: Permission::Readonly,
+        tags: Vec::new(),
+        metadata: Object::new(),
+    }
+}
+
+async fn run<F, R>(handler: F, context: CallContext) -> ToolOutput
+where
+    F: Fn(Object, CallContext) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<Value, ErrorPayload>> + Send + 'static,
+{
+    let tool = FnTool::new(definition(), ToolClass::Readonly, handler);
+    let arguments = testing::object(json!({"text": "hi"}));
+    let prepared = tool.prepare(arguments, context).await.unwrap();
+    assert_eq!(prepared.facts.preview, r#"{"text":"hi"}"#);
+    prepared.call.run().await
+}
+
+/// TYP-3, TOL-9: plain values are wrapped, and a plain handler has a first phase.
+#[tokio::test]
+async fn plain_values_are_wrapped() {
+    let output = run(|arguments, _| async move { Ok(arguments["text"].clone()) }, testing::context()).await;
+    assert_eq!((output.content, output.error), (vec![ContentBlock::text("hi")], None));
+    let output = run(|_, _| async { Ok(json!([1, 2])) }, testing::context()).await;
+    assert_eq!(output.content, [ContentBlock::json(json!([1, 2]))]);
+}
+
+#[tokio::test]
+async fn errors_and_panics_are_failed_outputs() {
+    let refused = ErrorPayload::new(ErrorCode::ValidationError, "no");
+    let copy = refused.clone();
+    let output = run(move |_, _| std::future::ready(Err(copy.clone())), testing::context()).await;
+    assert_eq!(output, ToolOutput::failed(refused));
+    let output = run(|_, _| async { panic!("a fault of the handler") }, testing::context()).await;
+    assert_eq!(output.error.unwrap().code, ErrorCode::InternalError);
+}
+
+/// RUN-12: a handler does not start after the end of its run.
+#[tokio::test]
+async fn a_late_call_does_not_start() {
+    let context = testing::context();
+    context.fence.close();
+    let output = run(|_, _| async { panic!("must not run") }, context).await;
+    assert_eq!(output.error.unwrap().code, ErrorCode::Cancelled);
+}

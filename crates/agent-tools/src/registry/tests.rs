@@ -1,0 +1,71 @@
+use super::*;
+use agent_protocol::{ErrorCode, Permission};
+use serde_json::{Value, json};
+
+fn definition(name: &str, input_schema: Value) -> ToolDefinition {
+    ToolDefinition {
+        name: name.to_owned(),
+        description: String::new(),
+        input_schema,
+        permission: Permission::Readonly,
+        tags: Vec::new(),
+        metadata: Object::new(),
+    }
+}
+
+fn register(registry: &mut Registry<u8>, name: &str, schema: Value, binding: u8) -> Result<(), RegisterError> {
+    registry.register(definition(name, schema), ToolClass::Readonly, binding)
+}
+
+/// TOL-1: a duplicate is an error, and the first stays.
+#[test]
+fn names_are_unique() {
+    let mut registry = Registry::new();
+    register(&mut registry, "code.read_file", json!({"type": "object"}), 1).unwrap();
+    let error = register(&mut registry, "code.read_file", json!({"type": "object"}), 2).unwrap_err();
+    assert_eq!(error, RegisterError::Duplicate { name: "code.read_file".to_owned() });
+    assert_eq!(registry.get("code.read_file").unwrap().binding(), &1);
+}
+
+#[test]
+fn names_are_plain() {
+    for name in ["", "a b", "code/read", "é", &"x".repeat(257)] {
+        let error = register(&mut Registry::new(), name, json!({"type": "object"}), 1).unwrap_err();
+        assert!(matches!(error, RegisterError::Name { .. }), "{name:?}: {error}");
+    }
+}
+
+/// TOL-2: the schema is checked at registration, and the error points at the offender. MCP-6: tools of others are taken
+/// with any schema.
+#[test]
+fn schemas_are_checked_at_registration() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string", "oneOf": []}}});
+    let mut registry = Registry::new();
+    let Err(RegisterError::Schema { source, .. }) = register(&mut registry, "x.y", schema.clone(), 1) else {
+        panic!("must be refused");
+    };
+    assert_eq!(source.pointer, "/properties/a/oneOf");
+    assert!(registry.get("x.y").is_none());
+    registry.register_under(SchemaRule::Any, definition("mcp.x.y", schema), ToolClass::Write, 1).unwrap();
+    assert_eq!(registry.names().collect::<Vec<_>>(), ["mcp.x.y"]);
+}
+
+/// RUN-15: names that were probably meant.
+#[test]
+fn near_names_come_from_the_registry() {
+    let mut registry = Registry::new();
+    for name in ["code.read_file", "code.search"] {
+        register(&mut registry, name, json!({"type": "object"}), 1).unwrap();
+    }
+    assert_eq!(registry.near_names("code.readfile"), ["code.read_file"]);
+}
+
+/// A schema that no validator takes makes its tool unusable, not the process.
+#[test]
+fn a_broken_foreign_schema_fails_its_calls() {
+    let mut registry = Registry::new();
+    let broken = definition("mcp.x.y", json!({"type": "object", "properties": {"a": {"$ref": "https://x.invalid/s"}}}));
+    registry.register_under(SchemaRule::Any, broken, ToolClass::Write, 1).unwrap();
+    let error = registry.get("mcp.x.y").unwrap().check_arguments(Object::new()).unwrap_err();
+    assert_eq!(error.code, ErrorCode::ToolNotAvailable);
+}

@@ -1,0 +1,163 @@
+//! The one place of the library that looks at the process around it: environment, current folder, the user's home.
+//!
+//! It looks once, when a runtime is built; everything below is handed what it needs.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use agent_protocol::Timestamp;
+
+use crate::BuildError;
+
+/// Name of the variable that moves home.
+const HOME_VARIABLE: &str = "SOONG_AGENT_HOME";
+
+/// What the process says of itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Edges {
+    pub(crate) current_dir: Option<PathBuf>,
+    pub(crate) user_home: Option<PathBuf>,
+    pub(crate) path: OsString,
+    pub(crate) tmp: PathBuf,
+    pub(crate) https_proxy: Option<String>,
+    pub(crate) no_proxy: Option<String>,
+    /// Today, as people write it in UTC: `2026-11-30`.
+    pub(crate) today: String,
+}
+
+impl Edges {
+    pub(crate) fn look() -> Self {
+        let either = |upper: &str, lower: &str| text(upper).or_else(|| text(lower));
+        Self {
+            current_dir: std::env::current_dir().ok(),
+            user_home: path("HOME"),
+            path: std::env::var_os("PATH").unwrap_or_default(),
+            tmp: std::env::temp_dir(),
+            https_proxy: either("HTTPS_PROXY", "https_proxy"),
+            no_proxy: either("NO_PROXY", "no_proxy"),
+            today: today(SystemTime::now()),
+        }
+    }
+
+    /// A variable that configuration names: a key, an allowed variable of commands.
+    pub(crate) fn variable(name: &str) -> Option<OsString> {
+        std::env::var_os(name)
+    }
+
+    /// Where home is: given, or `SOONG_AGENT_HOME`, or `~/.soong-agent` (API-10).
+    pub(crate) fn home(&self, given: Option<&Path>) -> Result<PathBuf, BuildError> {
+        let named = given.map(Path::to_owned).or_else(|| path(HOME_VARIABLE));
+        let home = match (named, &self.user_home) {
+            (Some(named), _) => named,
+            (None, Some(user_home)) => user_home.join(".soong-agent"),
+            (None, None) => return Err(BuildError::NoHome),
+        };
+        let home = self.absolute(&home)?;
+        // A home that is a link is what it leads to, or boundary checks would compare two spellings of one folder.
+        Ok(resolved(&home))
+    }
+
+    /// The project folder (API-11).
+    pub(crate) fn project(&self, given: Option<&Path>) -> Result<PathBuf, BuildError> {
+        let named = match (given, &self.current_dir) {
+            (Some(given), _) => given.to_owned(),
+            (None, Some(current)) => current.clone(),
+            (None, None) => return Err(BuildError::NoCurrentDir),
+        };
+        let unusable = |source| BuildError::Project { path: named.clone(), source };
+        let real = self.absolute(&named)?.canonicalize().map_err(unusable)?;
+        let folder = match (real.is_dir(), real.parent()) {
+            (true, _) | (false, None) => real,
+            (false, Some(parent)) => parent.to_owned(),
+        };
+        std::fs::read_dir(&folder).map_err(unusable)?;
+        Ok(folder)
+    }
+
+    pub(crate) fn absolute(&self, path: &Path) -> Result<PathBuf, BuildError> {
+        if path.is_absolute() {
+            return Ok(path.to_owned());
+        }
+        Ok(self.current_dir.as_ref().ok_or(BuildError::NoCurrentDir)?.join(path))
+    }
+}
+
+/// The path with every link of its existing part resolved and no `.` or `..` left.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    for existing in path.ancestors() {
+        if let Ok(real) = existing.canonicalize() {
+            let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
+            return lexically_normal(&real.join(rest));
+        }
+    }
+    lexically_normal(path)
+}
+
+fn lexically_normal(path: &Path) -> PathBuf {
+    use std::path::Component;
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                normal.pop();
+            }
+            Component::CurDir => {}
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
+fn path(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+fn text(variable: &str) -> Option<String> {
+    std::env::var(variable).ok().filter(|value| !value.is_empty())
+}
+
+fn today(now: SystemTime) -> String {
+    let since_1970 = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let millis = u64::try_from(since_1970.as_millis()).unwrap_or(0);
+    Timestamp::from_unix_millis(millis).as_str().chars().take(10).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edges(current: &Path) -> Edges {
+        Edges { current_dir: Some(current.to_owned()), user_home: None, ..Edges::look() }
+    }
+
+    /// API-11: a file means its parent, a missing path is an error, links are resolved once.
+    #[test]
+    fn project_folders() {
+        let root = agent_testkit::scratch("project_folders").canonicalize().unwrap();
+        std::fs::create_dir(root.join("real")).unwrap();
+        std::fs::write(root.join("real/file.txt"), "x").unwrap();
+        std::os::unix::fs::symlink(root.join("real"), root.join("link")).unwrap();
+        let edges = edges(&root);
+        let project = |path: &str| edges.project(Some(Path::new(path)));
+        for path in ["real", "link", "real/file.txt", "link/../real/", "real/."] {
+            assert_eq!(project(path).unwrap(), root.join("real"), "{path}");
+        }
+        let error = project("missing").unwrap_err().to_string();
+        assert!(error.contains("missing") && error.contains("--path"), "{error}");
+        assert_eq!(edges.project(None).unwrap(), root);
+    }
+
+    /// API-10: home is what was given, else what the user's home says.
+    #[test]
+    fn home_folders() {
+        let root = agent_testkit::scratch("home_folders").canonicalize().unwrap();
+        let mut edges = edges(&root);
+        assert_eq!(edges.home(Some(Path::new("h/../mine"))).unwrap(), root.join("mine"));
+        edges.user_home = Some(root.clone());
+        // The variable of the process that runs the tests wins, if it is set.
+        if Edges::variable(HOME_VARIABLE).is_none() {
+            assert_eq!(edges.home(None).unwrap(), root.join(".soong-agent"));
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! An embeddable agent core: a message and a project folder go in, a streamed, permission-guarded and replayable run
+//! comes out.
+//!
+//! [`AgentRuntime`] opens everything once; [`AgentRuntime::start`] runs one message and gives a [`RunHandle`], whose
+//! [`EventStream`] shows what happens. Before anything is changed, the [`PermissionCallback`] is asked.
+//!
+//! ```no_run
+//! use agent_core::{AgentRuntime, EventType, StartOptions};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! // Reads ~/.soong-agent/config.toml. Without a permission callback everything that would ask is denied.
+//! let runtime = AgentRuntime::builder().project_dir("my-project").build().await?;
+//! let run = runtime.start("What does this project do?", StartOptions::default()).await?;
+//! let mut events = run.events(false)?;
+//! while let Some(event) = events.next().await? {
+//!     if event.event_type == EventType::MessageDelta {
+//!         print!("{}", event.payload["text"].as_str().unwrap_or_default());
+//!     }
+//! }
+//! let result = run.wait().await;
+//! println!("\n{}", result.status.as_str());
+//! runtime.close().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What it is deliberately not: a chat program (see the `soong-agent` command), a wrapper of a provider's types, or a
+//! database library; none of those shows through.
+
+mod builder;
+mod edges;
+mod error;
+mod runtime;
+mod settings;
+
+pub use agent_config::{ConfigError, ConfigProblems, Notice};
+pub use agent_engine::Budgets;
+pub use agent_llm::{
+    KeySource, ModelStream, ProviderAdapter, ProviderError, ProviderFactory, ProviderRegistry, ProviderSettings,
+};
+pub use agent_policy::{escape_for_terminal, quote_argv, shorten};
+pub use agent_protocol::{
+    AgentDefinition, AgentId, AgentRole, ArtifactId, ArtifactRef, ContentBlock, DecisionKind, DefinitionSource,
+    EndReason, ErrorCode, ErrorPayload, ErrorType, EventId, EventType, IdError, JsonBlock, Level, ModelEvent,
+    ModelFault, ModelMessage, ModelProfile, ModelRequest, Node, NodeId, NodeType, Object, Permission,
+    PermissionDecision, PermissionRequest, PermissionRequestId, PromptBlock, Reply, Role, RunId, RunMode, RunStatus,
+    RuntimeEvent, SessionId, StopKind, StopReason, SystemBlock, SystemPrompt, TextBlock, Timestamp, ToolCall,
+    ToolCallId, ToolChoice, ToolClass, ToolDefinition, ToolList, ToolResult, ToolResultBlock, Usage, WireMemo,
+};
+pub use agent_runtime::{
+    CallbackError, CancelResult, EventStream, PermissionCallback, RunHandle, RunResult, RuntimeError, StartOptions,
+    StreamTaken, UserMessage,
+};
+pub use agent_store::StoreError;
+pub use agent_tools::{CallContext, FnTool, Prepared, PreparedCall, RegisterError, Tool, ToolOutput};
+pub use builder::{AgentRuntimeBuilder, ConfigReport, config_path, config_template, inspect_config};
+pub use error::{BuildError, with_causes};
+pub use runtime::AgentRuntime;

@@ -1,0 +1,193 @@
+//! From the configuration to the settings of each part: the only file that knows both.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_config::{Config, Places as ConfigPlaces};
+use agent_engine::{BudgetConfig, Limits, ModelSettings, Price};
+use agent_llm::{KeySource, ProviderSettings, ProxySettings, RetrySettings};
+use agent_policy::{KnownSecrets, PathRules, Places, PolicySettings, SecretsError};
+use agent_protocol::{Object, ToolChoice};
+use agent_runtime::RuntimeSettings;
+use agent_store::{Clock, StoreSettings};
+use agent_tools::code::{CodeLimits, CodeToolSettings};
+
+use crate::BuildError;
+use crate::edges::{Edges, resolved};
+
+/// How long a commit waits for another program that has the database locked.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A configuration and the folders it is about.
+pub(crate) struct Settings<'c> {
+    pub(crate) config: &'c Config,
+    pub(crate) places: ConfigPlaces,
+    pub(crate) edges: &'c Edges,
+    pub(crate) database: Option<PathBuf>,
+}
+
+impl Settings<'_> {
+    pub(crate) fn provider(&self) -> ProviderSettings {
+        let model = &self.config.model;
+        let mut settings = ProviderSettings::new(model.base_url.clone());
+        settings.api_key = model.key_variable().map(|variable| {
+            let name = variable.to_owned();
+            KeySource::new(variable, "the main model", "model.api_key_env", move || {
+                Edges::variable(&name).and_then(|value| value.into_string().ok())
+            })
+        });
+        settings.context_window = model.context_window;
+        settings.timeout = Duration::from_millis(model.timeout_ms);
+        settings.retry = RetrySettings {
+            max_attempts: model.retry.max_attempts,
+            initial_backoff: Duration::from_millis(model.retry.initial_backoff_ms),
+            max_backoff: Duration::from_millis(model.retry.max_backoff_ms),
+        };
+        settings.provider_options = model.provider_options.of(&model.provider).cloned().unwrap_or_default();
+        settings.proxy = ProxySettings {
+            https_proxy: self.edges.https_proxy.clone(),
+            no_proxy: self.edges.no_proxy.clone(),
+        };
+        settings.allow_insecure = model.allow_insecure;
+        settings
+    }
+
+    pub(crate) fn store(&self) -> StoreSettings {
+        StoreSettings {
+            database: self.database(),
+            sessions_dir: self.sessions_dir(),
+            busy_timeout: BUSY_TIMEOUT,
+            clock: Clock::system(),
+        }
+    }
+
+    pub(crate) fn sessions_dir(&self) -> PathBuf {
+        self.places.home.join("sessions")
+    }
+
+    fn database(&self) -> PathBuf {
+        let configured = || self.config.context.session_db_path.resolve(&self.places);
+        resolved(&self.database.clone().unwrap_or_else(configured))
+    }
+
+    /// The folders decisions depend on, and what is known about paths.
+    pub(crate) fn rules(&self) -> Result<PathRules, BuildError> {
+        let config = self.config;
+        let at = |path: &agent_config::PathValue| resolved(&path.resolve(&self.places));
+        let places = Places {
+            project: self.places.project.clone(),
+            write_roots: config.tools.allowed_write_roots.iter().map(at).collect(),
+            tmp: config.tools.allow_tmp_write.then(|| resolved(&self.edges.tmp)),
+            home: self.places.home.clone(),
+            user_home: self.edges.user_home.as_deref().filter(|home| home.is_absolute()).map(resolved),
+            memory_dir: at(&config.memory.memory_dir),
+            wal_dir: at(&config.task.wal_dir),
+            session_db: self.database(),
+            plans_dir: at(&config.plan.default_dir),
+        };
+        let mut rules = PathRules::new(places, &config.tools.sensitive_paths)?;
+        // A sensitive folder that is a link: what it leads to is as sensitive.
+        for anchor in rules.anchors().to_vec() {
+            if let Some(real) = anchor.canonicalize().ok().filter(|real| *real != anchor) {
+                rules.also_at(&anchor, &real);
+            }
+        }
+        Ok(rules)
+    }
+
+    pub(crate) fn code_tools(&self, rules: Arc<PathRules>) -> CodeToolSettings {
+        let tools = &self.config.tools;
+        let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        // About four bytes a token; the smaller of the two thresholds counts.
+        let result_bytes = tools.artifact_threshold_bytes.min(self.config.artifact_threshold_tokens().saturating_mul(4));
+        CodeToolSettings {
+            rules,
+            path_var: self.edges.path.clone(),
+            env: self.command_env(),
+            limits: CodeLimits {
+                result_bytes: bytes(result_bytes),
+                artifact_max_bytes: tools.artifact_max_bytes,
+                stdout_bytes: bytes(tools.stdout_limit_bytes),
+                stderr_bytes: bytes(tools.stderr_limit_bytes),
+                default_timeout: Duration::from_millis(tools.default_timeout_ms),
+                max_timeout: Duration::from_millis(tools.max_timeout_ms),
+            },
+        }
+    }
+
+    /// What commands get of our environment: what the allowlist names, and nothing else.
+    fn command_env(&self) -> Vec<(OsString, OsString)> {
+        let names = &self.config.tools.env_allowlist;
+        names.iter().filter_map(|name| Some((OsString::from(name), Edges::variable(name)?))).collect()
+    }
+
+    /// Values that must never be stored or shown: those of the variables the configuration names (STO-10).
+    pub(crate) fn secrets(&self) -> Result<KnownSecrets, SecretsError> {
+        let model = &self.config.model;
+        let profiles = self.config.model_overrides.values().map(|overlay| overlay.over(model).api_key_env);
+        let named = std::iter::once(model.api_key_env.clone()).chain(profiles).filter(|name| !name.is_empty());
+        KnownSecrets::new(named.filter_map(|name| Some((Edges::variable(&name)?.into_string().ok()?, name))).map(
+            |(value, name)| (name, value),
+        ))
+    }
+
+    pub(crate) fn runtime(&self) -> RuntimeSettings {
+        let config = self.config;
+        RuntimeSettings {
+            project: self.places.project.clone(),
+            model: ModelSettings {
+                name: config.model.name.clone(),
+                temperature: Some(config.model.temperature),
+                tool_choice: ToolChoice::Auto,
+                // The adapter has its options from its own settings.
+                provider_options: Object::new(),
+            },
+            budgets: self.budgets(),
+            limits: self.limits(),
+            cancel_timeout: Duration::from_millis(config.runtime.cancel_timeout_ms),
+            disabled_tools: config.tools.disabled.iter().cloned().collect(),
+            policy: PolicySettings { session_grants: config.permissions.allow_for_session_enabled },
+            environment: environment(&self.places.project, &self.edges.today),
+        }
+    }
+
+    fn budgets(&self) -> BudgetConfig {
+        let config = self.config;
+        BudgetConfig {
+            context_window: config.model.context_window,
+            max_output_tokens: config.model.max_output_tokens,
+            reserve_output_tokens: config.context.reserve_output_tokens,
+            dynamic_system: config.context.dynamic_system_budget,
+            compact_reserve: config.compact.reserve_tokens,
+            keep_recent: config.compact.keep_recent_tokens,
+            max_summary: config.compact.max_summary_tokens,
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        let runtime = &self.config.runtime;
+        Limits {
+            max_turns: runtime.max_turns,
+            max_tokens: runtime.max_tokens,
+            max_cost: runtime.max_cost,
+            price: self.config.model.price.as_ref().map(|price| Price {
+                input: price.input_per_million,
+                cache_read: price.cache_read_per_million.unwrap_or(price.input_per_million),
+                output: price.output_per_million,
+            }),
+            ..Limits::default()
+        }
+    }
+}
+
+/// What the model is told about where it works.
+fn environment(project: &Path, today: &str) -> String {
+    format!(
+        "# Where you work\nProject folder: {}\nPlatform: {} {}\nToday: {today}",
+        project.display(),
+        std::env::consts::OS,
+        std::env::consts::ARCH
+    )
+}

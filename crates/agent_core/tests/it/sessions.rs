@@ -1,0 +1,114 @@
+//! Sessions over several runs and several runtimes.
+
+use agent_core::{ErrorCode, RuntimeError, StartOptions};
+use agent_testkit::{Call, Protocol, Reply};
+use serde_json::json;
+
+use crate::support::{World, run, run_in};
+
+/// CLI-1, STO-7: a session goes on in another runtime, with its whole history.
+#[tokio::test]
+async fn a_session_goes_on() {
+    for &protocol in Protocol::ALL {
+        let world = World::new("goes_on", protocol).await;
+        world.server.script([
+            Reply::text("").calls([Call::new("code.list_dir", json!({"path": "."}))]),
+            Reply::text("First answer."),
+            Reply::text("Second answer."),
+        ]);
+        let runtime = world.runtime().await;
+        let first = run(&runtime, "First question.").await;
+        runtime.close().await;
+        let runtime = world.runtime().await;
+        run_in(&runtime, &first.session_id, "Second question.").await.assert_completed();
+        let requests = world.server.requests();
+        let before = requests[1].messages().len();
+        assert_eq!(&requests[2].messages()[..before], requests[1].messages(), "the history is what it was");
+        runtime.close().await;
+    }
+}
+
+/// COD-10: a session belongs to its project.
+#[tokio::test]
+async fn a_session_belongs_to_its_project() {
+    let world = World::new("belongs", Protocol::OpenAi).await;
+    world.server.push(Reply::text("Hi."));
+    let runtime = world.runtime().await;
+    let first = run(&runtime, "Hi?").await;
+    runtime.close().await;
+    let other = world.builder().project_dir(&world.home.root).build().await.unwrap();
+    let options = StartOptions { session_id: Some(first.session_id.clone()), mode: None };
+    let error = other.start("More.", options).await.err().unwrap();
+    assert_eq!(error.code(), ErrorCode::ValidationError);
+    assert!(error.to_string().contains(&world.home.project.display().to_string()), "{error}");
+    other.close().await;
+}
+
+/// RUN-4: a session has one owner at a time; the second is told who, and may have it afterwards.
+#[tokio::test]
+async fn a_session_has_one_owner() {
+    let world = World::new("one_owner", Protocol::OpenAi).await;
+    world.server.script([Reply::text("Mine."), Reply::text("Yours.")]);
+    let first = world.runtime().await;
+    let ran = run(&first, "Mine?").await;
+    let second = world.runtime().await;
+    let options = || StartOptions { session_id: Some(ran.session_id.clone()), mode: None };
+    let error = second.start("Mine!", options()).await.err().unwrap();
+    assert_eq!(error.code(), ErrorCode::SessionActive);
+    assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
+    first.close().await;
+    drop(first);
+    run_in(&second, &ran.session_id, "Now?").await.assert_completed();
+    second.close().await;
+}
+
+/// While a run is at work its session takes no other.
+#[tokio::test]
+async fn one_run_at_a_time() {
+    let world = World::new("one_run", Protocol::OpenAi).await;
+    let (reply, gate) = Reply::text("Slow.").gated();
+    world.server.push(reply);
+    let runtime = world.runtime().await;
+    let handle = runtime.start("Slow?", StartOptions::default()).await.unwrap();
+    let options = StartOptions { session_id: Some(handle.session_id().clone()), mode: None };
+    let error = runtime.start("Now!", options).await.err().unwrap();
+    assert!(matches!(error, RuntimeError::SessionBusy { .. }));
+    gate.release_all();
+    assert_eq!(handle.wait().await.status.as_str(), "completed");
+    runtime.close().await;
+}
+
+/// A session that does not exist is an error that names it.
+#[tokio::test]
+async fn no_such_session() {
+    let world = World::new("no_such_session", Protocol::OpenAi).await;
+    let runtime = world.runtime().await;
+    let id = agent_core::SessionId::parse("sess_nonesuch").unwrap();
+    let error = runtime.start("Hi", StartOptions { session_id: Some(id), mode: None }).await.err().unwrap();
+    assert!(error.to_string().contains("sess_nonesuch"), "{error}");
+    runtime.close().await;
+}
+
+/// COD-5, EDIT-17: a file that somebody changed after it was read is not overwritten, even by a later process.
+#[tokio::test]
+async fn somebody_elses_change_is_not_overwritten() {
+    let world = World::new("somebody_else", Protocol::OpenAi).await;
+    world.home.write("project/f.txt", "one\n");
+    let overwrite = || Call::new("code.write_file", json!({"path": "f.txt", "content": "mine\n", "overwrite": true}));
+    world.server.script([
+        Reply::text("").calls([Call::new("code.read_file", json!({"path": "f.txt"}))]),
+        Reply::text("Read."),
+        Reply::text("").calls([overwrite()]),
+        Reply::text("Conflict."),
+    ]);
+    let runtime = world.runtime().await;
+    let first = run(&runtime, "Read it.").await;
+    runtime.close().await;
+    drop(runtime);
+    world.home.write("project/f.txt", "one\ntheirs\n");
+    let (runtime, _) = world.answering(agent_core::DecisionKind::AllowOnce).await;
+    let ran = run_in(&runtime, &first.session_id, "Overwrite it.").await;
+    assert_eq!(ran.of_type(agent_core::EventType::ToolFailed)[0].payload["error"]["code"], "path_conflict");
+    assert_eq!(world.file("f.txt").as_deref(), Some("one\ntheirs\n"));
+    runtime.close().await;
+}

@@ -1,0 +1,44 @@
+//! `soong-agent config path|template|check`.
+
+use agent_core::{ConfigReport, config_path, config_template, inspect_config};
+
+use crate::Outcome;
+use crate::cli::ConfigCommand;
+use crate::exit::Exit;
+use crate::output::Output;
+
+pub(crate) fn run(command: ConfigCommand, output: &mut Output) -> Outcome {
+    match command {
+        ConfigCommand::Path => output.page(&format!("{}\n", config_path()?.display())),
+        ConfigCommand::Template => output.page(&format!("{}\n", config_template())),
+        ConfigCommand::Check => output.page(&page(&inspect_config(None)?)),
+    }
+    Ok(Exit::Completed)
+}
+
+fn page(report: &ConfigReport) -> String {
+    let budgets = &report.budgets;
+    let mut page = format!(
+        "{} is fine.\n\nModel: {} through {} at {}\n\nThe context window of {} tokens is shared out like this:\n\
+         {:>9} fixed part: system prompt and tool schemas\n\
+         {:>9} reserved for the answer\n\
+         {:>9} loaded instructions and catalogs, at most\n\
+         {:>9} conversation; older turns are left out beyond that\n",
+        report.file.display(),
+        report.model,
+        report.provider,
+        report.base_url,
+        budgets.window,
+        budgets.fixed,
+        budgets.output,
+        budgets.dynamic,
+        budgets.messages,
+    );
+    if !report.notices.is_empty() {
+        page.push_str("\nWithout effect in this version:\n");
+        for notice in &report.notices {
+            page.push_str(&format!("  {notice}\n"));
+        }
+    }
+    page
+}

@@ -1,0 +1,49 @@
+//! The `soong-agent` command: a face of `agent_core` for terminals and scripts.
+//!
+//! It parses the command line, shows what a run does, asks the permission questions and maps outcomes to exit codes. It
+//! is deliberately *not* a place for how a run decides, nor for SQL or HTTP. Only this crate prints, and only it exits.
+//!
+//! Read in this order: [`cli`] (the command line), [`run`] (the main command), [`view`] (what people see), [`prompt`] (what
+//! they are asked), [`exit`] (what scripts see).
+
+mod cli;
+mod config;
+mod exit;
+mod message;
+mod output;
+mod prompt;
+mod run;
+mod status;
+mod view;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+use crate::exit::{Exit, Report as _};
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    forbid_inspection();
+    let cli = Cli::parse();
+    let mut output = Output::standard();
+    let exit = match cli.command {
+        Command::Run(arguments) => run::run(arguments, &mut output),
+        Command::Config(command) => config::run(command, &mut output),
+    };
+    exit.report(&mut output).code()
+}
+
+/// A command that the agent runs must not read our environment or memory (CLI-9): both hold keys.
+fn forbid_inspection() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        // Can only fail on a kernel that does not know it; then nothing is lost but this protection.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
+}
+
+/// What a command came to: nothing more to say, or what went wrong.
+type Outcome = Result<Exit, exit::Failure>;

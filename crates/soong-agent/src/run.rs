@@ -1,0 +1,190 @@
+//! `soong-agent run`.
+
+use std::time::Duration;
+
+use agent_core::{
+    AgentRuntime, EventStream, EventType, PermissionDecision, RunHandle, RuntimeEvent, SessionId, StartOptions,
+};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+
+use crate::Outcome;
+use crate::cli::RunArguments;
+use crate::exit::{Exit, Failure};
+use crate::message::{self, Message};
+use crate::output::Output;
+use crate::prompt::{self, Answer, Asker, Channel, Question};
+use crate::view::View;
+
+/// How often the status line is drawn.
+const TICK: Duration = Duration::from_millis(120);
+
+pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
+    let session_id = arguments.session_id.as_deref().map(SessionId::parse).transpose();
+    let session_id = session_id.map_err(|error| Failure::usage(format!("--session-id: {error}")))?;
+    let message = message::read(arguments.message)?;
+    // One thread is enough: the work is waiting. Files and SQLite have threads of their own.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    let outcome = runtime.block_on(async {
+        let (asker, questions) = Asker::channel();
+        let mut builder = AgentRuntime::builder().permission_callback(asker);
+        if let Some(path) = arguments.path {
+            builder = builder.project_dir(path);
+        }
+        let agent = builder.build().await?;
+        let outcome = drive(&agent, message, session_id, questions, output).await;
+        agent.close().await;
+        outcome
+    });
+    // A thread that still waits for an answer on stdin must not hold up the end.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn drive(
+    agent: &AgentRuntime,
+    message: Message,
+    session_id: Option<SessionId>,
+    questions: mpsc::Receiver<Question>,
+    output: &mut Output,
+) -> Outcome {
+    let signals = Signals::new().map_err(|error| Failure::failed(format!("cannot watch for Ctrl-C: {error}")))?;
+    let channel = Channel::for_message(message.from_stdin);
+    let run = agent.start(message.text, StartOptions { session_id, mode: None }).await?;
+    let events = run.events(false).map_err(|error| Failure::failed(error.to_string()))?;
+    let mut face = Face {
+        view: View::new(output),
+        run,
+        channel,
+        signals,
+        questions,
+        unanswered: false,
+        cancelled_by: None,
+        last: None,
+    };
+    face.watch(events).await?;
+    Ok(face.end().await)
+}
+
+/// A run and the person in front of it.
+struct Face<'o> {
+    view: View<'o>,
+    run: RunHandle,
+    channel: Channel,
+    signals: Signals,
+    questions: mpsc::Receiver<Question>,
+    unanswered: bool,
+    cancelled_by: Option<u8>,
+    /// The event that ended the loop.
+    last: Option<RuntimeEvent>,
+}
+
+impl Face<'_> {
+    async fn watch(&mut self, mut events: EventStream) -> Result<(), Failure> {
+        let mut ticks = tokio::time::interval(TICK);
+        loop {
+            tokio::select! {
+                biased;
+                number = self.signals.next() => self.cancel(number),
+                event = events.next() => match event {
+                    Ok(Some(event)) => self.see(event),
+                    Ok(None) => return Ok(()),
+                    Err(error) => return Err(Failure::failed(format!("the run cannot be watched any further: {error}"))),
+                },
+                Some(question) = self.questions.recv() => self.ask(question).await,
+                _ = ticks.tick(), if self.view.output.style.live => self.view.tick(),
+            }
+        }
+    }
+
+    fn see(&mut self, event: RuntimeEvent) {
+        self.view.event(&event);
+        if matches!(event.event_type, EventType::LoopCompleted | EventType::LoopFailed | EventType::LoopAborted) {
+            self.last = Some(event);
+        }
+    }
+
+    async fn ask(&mut self, (request, answer): Question) {
+        self.view.settle();
+        prompt::show(&request, self.view.output);
+        let mut reading = match Answer::read(&self.channel) {
+            Ok(reading) => reading,
+            Err(error) => {
+                self.view.note(&format!("the terminal cannot be read: {error}"));
+                let _ = answer.send(PermissionDecision::unanswered("the terminal cannot be read"));
+                return;
+            }
+        };
+        let decision = tokio::select! {
+            biased;
+            number = self.signals.next() => {
+                // Ctrl-C at the prompt is a denial and the end of the run (CLI-06 c).
+                self.view.output.ask("\n");
+                return self.cancel(number);
+            }
+            decision = reading.decision() => decision,
+        };
+        if let Some(what) = decision.metadata.get(PermissionDecision::UNANSWERED) {
+            self.unanswered = true;
+            let what = what.as_str().unwrap_or_default().to_owned();
+            self.view.output.ask("\n");
+            self.view.note(&format!("denied, because nobody answered: {what}"));
+        } else if !matches!(self.channel, Channel::Terminal(_)) && !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+            // On a terminal the person has seen what they typed; in a script's log it would be missing.
+            self.view.output.ask(&format!("{}\n", decision.decision.as_str()));
+        }
+        // The run may have been cancelled meanwhile; then nobody waits for it.
+        let _ = answer.send(decision);
+    }
+
+    /// The first signal cancels the run, the second quits at once (CLI-4).
+    fn cancel(&mut self, number: u8) {
+        if self.cancelled_by.is_some() {
+            quit(number);
+        }
+        self.cancelled_by = Some(number);
+        self.view.note("stopping; once more quits at once");
+        self.run.stop();
+    }
+
+    async fn end(mut self) -> Exit {
+        let result = self.run.wait().await;
+        self.view.end(&result, self.last.as_ref(), self.run.session_id());
+        match self.cancelled_by {
+            Some(number) => Exit::Signal(number),
+            None => Exit::of_run(&result, self.unanswered),
+        }
+    }
+}
+
+#[expect(clippy::exit, reason = "the second Ctrl-C means now; what was committed is safe")]
+fn quit(number: u8) -> ! {
+    std::process::exit(i32::from(Exit::Signal(number).number()))
+}
+
+/// The signals that end a run.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// The number of the next one.
+    async fn next(&mut self) -> u8 {
+        tokio::select! {
+            _ = self.interrupt.recv() => 2,
+            _ = self.terminate.recv() => 15,
+            _ = self.hangup.recv() => 1,
+        }
+    }
+}

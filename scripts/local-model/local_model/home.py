@@ -1,0 +1,90 @@
+"""The home and the config that soong-agent gets for one start."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+CONFIG_NAME = "config.toml"
+
+_HEADER = """\
+# Written by ./quickstart at every start: changes made here do not last.
+# Every key that is not here keeps its default (see `soong-agent config template`).
+"""
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The keys in which the config differs from the defaults."""
+
+    provider: str
+    base_url: str
+    name: str
+    context_window: int
+    max_output_tokens: int
+    temperature: float | None = None
+    """None keeps the default."""
+    max_turns: int | None = None
+    """None keeps the default. A small model loops, and a person waits for each turn."""
+
+
+def embedded(base_url: str, name: str, context_window: int) -> ModelConfig:
+    """The small model served here: no randomness, short answers, few turns."""
+    return ModelConfig(
+        provider="openai",
+        base_url=base_url,
+        name=name,
+        context_window=context_window,
+        max_output_tokens=1024,
+        temperature=0.0,
+        max_turns=20,
+    )
+
+
+def ollama(address: str, name: str, context_window: int) -> ModelConfig:
+    """A model in the person's own Ollama, at the default settings."""
+    return ModelConfig(
+        provider="ollama",
+        base_url=address,
+        name=name,
+        context_window=context_window,
+        max_output_tokens=min(4096, context_window // 2),
+    )
+
+
+def config_text(model: ModelConfig) -> str:
+    """config.toml as text."""
+    lines = [
+        _HEADER,
+        "[model]",
+        f"provider = {_text(model.provider)}",
+        f"base_url = {_text(model.base_url)}",
+        'api_key_env = ""',
+        f"name = {_text(model.name)}",
+        f"context_window = {model.context_window}",
+        f"max_output_tokens = {model.max_output_tokens}",
+    ]
+    if model.temperature is not None:
+        lines.append(f"temperature = {model.temperature}")
+    if model.max_turns is not None:
+        lines += ["", "[runtime]", f"max_turns = {model.max_turns}"]
+    return "\n".join(lines) + "\n"
+
+
+def write_config(home: Path, model: ModelConfig) -> Path:
+    """Puts config.toml into the home, whole or not at all, readable by its owner only."""
+    path = home / CONFIG_NAME
+    fresh = home / f".{CONFIG_NAME}.new"
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(config_text(model))
+    os.replace(fresh, path)
+    return path
+
+
+def _text(value: str) -> str:
+    """A TOML basic string. JSON's escapes are a subset of TOML's, but for DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
