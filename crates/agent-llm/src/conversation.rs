@@ -138,7 +138,7 @@ impl Conversation {
         let key = api_key.as_ref().map(|source| source.resolve(dialect.key())).transpose()?;
         let names = Arc::new(dialect.names(&self.request.tools));
         Ok(Prepared {
-            headers: dialect.headers(key.as_ref())?,
+            headers: dialect.headers(&self.request, key.as_ref())?,
             body: dialect.encode(&self.request, &names)?,
             redactor: Redactor::new(key.as_ref()),
             names,

@@ -29,8 +29,8 @@ pub(crate) trait Dialect: Send + Sync {
         NameTable::new(tools.tools.iter().map(|tool| tool.name.as_str()))
     }
 
-    /// Headers of every call: what is accepted, and the key.
-    fn headers(&self, key: Option<&Secret>) -> Result<HeaderMap, ProviderError>;
+    /// Headers of a request's calls: what is accepted, and the key.
+    fn headers(&self, request: &ModelRequest, key: Option<&Secret>) -> Result<HeaderMap, ProviderError>;
 
     /// The body of a request.
     fn encode(&self, request: &ModelRequest, names: &NameTable) -> Result<Bytes, ProviderError>;
@@ -63,10 +63,18 @@ pub(crate) trait Decoder: Send {
     fn has_content(&self) -> bool;
 
     /// The whole reply, or why what came is none.
-    fn finish(self: Box<Self>, out: &mut Vec<ModelEvent>) -> Result<Reply, (StreamFault, Option<Reply>)>;
+    fn finish(self: Box<Self>, out: &mut Vec<ModelEvent>) -> Result<Reply, Box<Unfinished>>;
 
     /// What had come when the stream failed.
     fn partial(self: Box<Self>) -> Option<Reply>;
+}
+
+/// A stream that ended and is no reply.
+#[derive(Debug)]
+pub(crate) struct Unfinished {
+    pub(crate) fault: StreamFault,
+    /// What had come of it.
+    pub(crate) partial: Option<Reply>,
 }
 
 /// Whether more is to be read.
@@ -119,7 +127,7 @@ const SAMPLE_CHARS: usize = 120;
 /// A piece of a stream that is not the JSON it should be.
 pub(crate) fn malformed(piece: &str, error: &serde_json::Error) -> StreamFault {
     let sample = piece.chars().take(SAMPLE_CHARS).collect();
-    BrokenStream::Malformed { reason: error.to_string(), sample }.into()
+    BrokenStream::Malformed { reason: error.to_string(), sample, redacted: false }.into()
 }
 
 /// A way to ask the server more about a failure.

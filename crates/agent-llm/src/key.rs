@@ -26,6 +26,11 @@ impl KeySource {
         Self { variable: variable.into(), wanted_by: wanted_by.into(), named_by: named_by.into(), read: Arc::new(read) }
     }
 
+    /// Where a refused key came from.
+    pub(crate) fn hint(&self) -> String {
+        format!("The key is read from {}, which {} names.", self.variable, self.named_by)
+    }
+
     /// The key of this moment. A variable that is empty or holds only blanks counts as not set.
     pub(crate) fn resolve(&self, provider: &str) -> Result<Secret, ProviderError> {
         let value = (self.read)().unwrap_or_default();

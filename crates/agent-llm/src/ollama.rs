@@ -73,7 +73,7 @@ impl Dialect for Ollama {
         "api/chat"
     }
 
-    fn headers(&self, key: Option<&Secret>) -> Result<HeaderMap, ProviderError> {
+    fn headers(&self, _request: &ModelRequest, key: Option<&Secret>) -> Result<HeaderMap, ProviderError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/x-ndjson"));

@@ -26,6 +26,7 @@ mod options;
 mod request;
 mod usage;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use agent_protocol::ModelRequest;
@@ -71,6 +72,15 @@ impl OpenAi {
         Ok(Self { settings: settings.clone(), options, is_openai, learned: Learned::default() })
     }
 
+    /// The options of the settings, with those of the request on top.
+    fn options(&self, request: &ModelRequest) -> Result<Cow<'_, OpenAiOptions>, ProviderError> {
+        if request.provider_options.is_empty() {
+            return Ok(Cow::Borrowed(&self.options));
+        }
+        let both = crate::options::overlay(&self.settings.provider_options, &request.provider_options);
+        Ok(Cow::Owned(OpenAiOptions::read(&both)?))
+    }
+
     fn shape<'a>(&self, options: &'a OpenAiOptions) -> request::Shape<'a> {
         let completion_tokens = options.completion_tokens.unwrap_or(self.is_openai);
         request::Shape {
@@ -92,11 +102,12 @@ impl Dialect for OpenAi {
         "chat/completions"
     }
 
-    fn headers(&self, key: Option<&Secret>) -> Result<HeaderMap, ProviderError> {
-        let mut headers = self.options.headers.clone();
+    fn headers(&self, request: &ModelRequest, key: Option<&Secret>) -> Result<HeaderMap, ProviderError> {
+        let options = self.options(request)?;
+        let mut headers = options.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        match (key, self.options.key_header) {
+        match (key, options.key_header) {
             (None, _) => {}
             (Some(key), KeyHeader::Bearer) => bearer(KEY, key, &mut headers)?,
             (Some(key), KeyHeader::ApiKey) => {
@@ -107,12 +118,7 @@ impl Dialect for OpenAi {
     }
 
     fn encode(&self, request: &ModelRequest, names: &NameTable) -> Result<Bytes, ProviderError> {
-        if request.provider_options.is_empty() {
-            return request::encode(request, names, &self.shape(&self.options));
-        }
-        let both = crate::options::overlay(&self.settings.provider_options, &request.provider_options);
-        let options = OpenAiOptions::read(&both)?;
-        request::encode(request, names, &self.shape(&options))
+        request::encode(request, names, &self.shape(&*self.options(request)?))
     }
 
     fn decoder(&self, reply: ReplyBuilder) -> Box<dyn Decoder> {
@@ -130,24 +136,3 @@ impl Dialect for OpenAi {
 
 #[cfg(test)]
 mod tests;
-
-
-#[cfg(test)]
-pub(crate) mod zz {
-    use serde::Deserialize; use serde_json::value::RawValue; use crate::reply::*; use std::borrow::Cow;
-    #[derive(Deserialize)] #[allow(dead_code)] pub struct A<'a> { #[serde(borrow)] model: Option<Text<'a>>, #[serde(borrow)] choices: Vec<AC<'a>> }
-    #[derive(Deserialize)] #[allow(dead_code)] pub struct AC<'a> { #[serde(borrow)] delta: Option<AD<'a>>, #[serde(borrow)] finish_reason: Option<Text<'a>> }
-    #[derive(Deserialize)] #[allow(dead_code)] pub struct AD<'a> { #[serde(borrow)] content: Option<Text<'a>> }
-    #[derive(Deserialize)] #[allow(dead_code)] pub struct B<'a> { #[serde(borrow)] model: Option<Text<'a>>, #[serde(borrow)] choices: Vec<BC<'a>>, #[serde(borrow)] usage: Option<&'a RawValue>, #[serde(borrow)] error: Option<&'a RawValue>, #[serde(borrow)] object: Option<Text<'a>> }
-    #[derive(Deserialize)] #[allow(dead_code)] pub struct BC<'a> { #[serde(borrow)] delta: Option<BD<'a>>, #[serde(borrow)] finish_reason: Option<Text<'a>> }
-    #[derive(Deserialize)] #[allow(dead_code)] pub struct BD<'a> { #[serde(borrow)] content: Option<TextOrParts<'a>>, #[serde(borrow)] a: Option<Text<'a>>, #[serde(borrow)] b: Option<Text<'a>>, #[serde(borrow)] c: Option<Text<'a>> }
-    #[derive(Deserialize)] #[allow(dead_code)] pub struct C<'a> { #[serde(borrow)] model: Option<&'a str>, #[serde(borrow)] choices: Vec<CC<'a>> }
-    #[derive(Deserialize)] #[allow(dead_code)] pub struct CC<'a> { #[serde(borrow)] delta: Option<CD<'a>>, #[serde(borrow)] finish_reason: Option<&'a str> }
-    #[derive(Deserialize)] #[allow(dead_code)] pub struct CD<'a> { #[serde(borrow)] content: Option<&'a str> }
-    #[allow(unused)] type X<'a> = Cow<'a, str>;
-    pub fn a(l: &str) { let c: A<'_> = serde_json::from_str(l).unwrap(); std::hint::black_box(&c); }
-    pub fn b(l: &str) { let c: B<'_> = serde_json::from_str(l).unwrap(); std::hint::black_box(&c); }
-    pub fn c(l: &str) { let c: C<'_> = serde_json::from_str(l).unwrap(); std::hint::black_box(&c); }
-    pub fn d(l: &str) { let c: super::chunk::Chunk<'_> = serde_json::from_str(l).unwrap(); std::hint::black_box(&c); }
-    pub fn e(l: &str) { let c: serde::de::IgnoredAny = serde_json::from_str(l).unwrap(); std::hint::black_box(&c); }
-}

@@ -61,7 +61,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// The options of the settings, with those of a request on top.
+/// The options of the settings, with those of a request on top; an option is replaced as a whole.
 pub(crate) fn overlay(settings: &Object, request: &Object) -> Object {
     let mut both = settings.clone();
     both.extend(request.iter().map(|(key, value)| (key.clone(), value.clone())));

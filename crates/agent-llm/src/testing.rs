@@ -8,7 +8,7 @@ use agent_protocol::{
 };
 use serde_json::{Value, json};
 
-use crate::dialect::{Dialect, Flow, StreamFault};
+use crate::dialect::{Dialect, Flow, StreamFault, Unfinished};
 use crate::names::NameTable;
 use crate::reply::{About, ReplyBuilder};
 
@@ -138,12 +138,13 @@ pub(crate) fn decode<'a>(dialect: &dyn Dialect, chunks: impl IntoIterator<Item =
     }
     let end = match result {
         Ok(_) => decoder.finish(&mut events),
-        Err(fault) => Err((fault, decoder.partial())),
+        Err(fault) => Err(Box::new(Unfinished { fault, partial: decoder.partial() })),
     };
     let mut lines: Vec<String> = events.iter().map(line).collect();
     lines.push(match end {
         Ok(reply) => format!("done {}", summary(&reply)),
-        Err((fault, partial)) => {
+        Err(unfinished) => {
+            let Unfinished { fault, partial } = *unfinished;
             let partial = partial.as_ref().map_or_else(|| "nothing".to_owned(), summary);
             format!("failed {} | {partial}", fault_text(&fault))
         }
@@ -182,47 +183,4 @@ fn random_cuts(mut body: &[u8], seed: u64) -> Vec<&[u8]> {
         body = rest;
     }
     pieces
-}
-mod zz_bench {
-    use super::*;
-    #[derive(serde::Deserialize)] #[allow(dead_code)] struct D { content: Option<String> }
-    #[derive(serde::Deserialize)] #[allow(dead_code)] struct C { delta: Option<D>, finish_reason: Option<String> }
-    #[derive(serde::Deserialize)] #[allow(dead_code)] struct K { model: Option<String>, choices: Vec<C> }
-    #[derive(serde::Deserialize)] #[allow(dead_code)] struct O { model: Option<String>, message: Option<D>, done: bool }
-    fn best(mut f: impl FnMut()) -> f64 {
-        (0..40).map(|_| { let t = std::time::Instant::now(); f(); t.elapsed().as_secs_f64() * 1e3 }).fold(f64::MAX, f64::min)
-    }
-    #[test]
-    fn zz_bench() {
-        let n = 20_000;
-        let mut body = String::new();
-        for _ in 0..n { body.push_str("data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"gpt-x\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \"},\"finish_reason\":null}]}\n\n"); }
-        let mut ol = String::new();
-        for _ in 0..n { ol.push_str("{\"model\":\"gemma4\",\"created_at\":\"2026-09-01T10:00:00Z\",\"message\":{\"role\":\"assistant\",\"content\":\"word \"},\"done\":false}\n"); }
-        let settings = crate::ProviderSettings::new("http://127.0.0.1:1");
-        let openai = crate::openai::OpenAi::new(&settings, "h").unwrap();
-        let ollama = crate::ollama::Ollama::new(&settings).unwrap();
-        for (name, d, text) in [("openai", &openai as &dyn Dialect, &body), ("ollama", &ollama as &dyn Dialect, &ol)] {
-            let ours = best(|| {
-                let request = Arc::new(request());
-                let names: Arc<NameTable> = Arc::new(d.names(&request.tools));
-                let about = About { request, names, metadata: Object::new(), limit: 1 << 30 };
-                let mut decoder = d.decoder(ReplyBuilder::new(about));
-                let mut ev = Vec::new();
-                for chunk in text.as_bytes().chunks(16384) { decoder.feed(chunk, &mut ev).unwrap(); std::hint::black_box(&ev); ev.clear(); }
-            });
-            let serde = best(|| {
-                for line in text.lines() {
-                    if name == "openai" { if let Some(l) = line.strip_prefix("data: ") { let k: K = serde_json::from_str(l).unwrap(); std::hint::black_box(&k); } }
-                    else { let o: O = serde_json::from_str(line).unwrap(); std::hint::black_box(&o); }
-                }
-            });
-            let frames = best(|| {
-                if name == "openai" { let mut s = crate::framing::Sse::new(1 << 20); for chunk in text.as_bytes().chunks(16384) { s.push::<crate::framing::TooLong>(chunk, |e| { std::hint::black_box(e.data); Ok(()) }).unwrap(); } }
-                else { let mut s = crate::framing::Lines::new(crate::framing::LineEnds::Lf, 1 << 20); for chunk in text.as_bytes().chunks(16384) { s.push::<crate::framing::TooLong>(chunk, |e| { std::hint::black_box(e); Ok(()) }).unwrap(); } }
-            });
-            let mut parse = String::new(); if name == "openai" { for (n, f) in [("A", crate::openai::zz::a as fn(&str)), ("B", crate::openai::zz::b), ("C", crate::openai::zz::c), ("D", crate::openai::zz::d), ("ignored", crate::openai::zz::e)] { parse.push_str(&format!("{n} {:.2} ", best(|| for line in text.lines() { if let Some(l) = line.strip_prefix("data: ") { f(l) } }))); } }
-            println!("{name}: ours {ours:.2} serde {serde:.2} frames {frames:.2} parse {parse} ratio {:.2}", serde / ours);
-        }
-    }
 }

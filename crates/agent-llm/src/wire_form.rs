@@ -13,6 +13,39 @@ use crate::ProviderError;
 use crate::json::{ObjectWriter, push_value};
 use crate::names::NameTable;
 
+/// The pieces of a list, shared with what they stand for until the request is written.
+#[derive(Default)]
+pub(crate) struct Forms(Vec<Arc<str>>);
+
+impl Forms {
+    pub(crate) fn push(&mut self, form: Arc<str>) {
+        if !form.is_empty() {
+            self.0.push(form);
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|form| &**form)
+    }
+
+    /// Room for all of them, brackets and commas included.
+    pub(crate) fn room(&self) -> usize {
+        self.0.iter().map(|form| form.len() + 1).sum::<usize>() + 2
+    }
+
+    /// Appends the list.
+    pub(crate) fn write(&self, out: &mut String) {
+        out.push('[');
+        for (at, form) in self.iter().enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            out.push_str(form);
+        }
+        out.push(']');
+    }
+}
+
 /// Appends a piece of a list. An empty piece is none.
 pub(crate) fn push_form(list: &mut String, form: &str) {
     if !form.is_empty() {

@@ -106,11 +106,8 @@ impl Calls {
                 Ok((definition, prepared)) => {
                     let mut summary = summary(&prepared.facts);
                     redactor.text(&mut summary);
-                    let prepared = Box::new(PreparedHandle {
-                        definition,
-                        facts: Arc::new(prepared.facts),
-                        handle: prepared.call,
-                    });
+                    let prepared =
+                        Box::new(PreparedHandle { definition, facts: Arc::new(prepared.facts), handle: prepared.call });
                     Done::Prepared { call: id, prepared, summary }
                 }
                 Err(mut error) => {
@@ -155,9 +152,8 @@ impl Calls {
     /// Gets the decision.
     pub(crate) fn authorize(&self, call: ToolCallId) -> Job {
         let (run, broker) = (Arc::clone(&self.run), Arc::clone(&self.broker));
-        let known = self.open.get(&call).and_then(|open| {
-            Some((open.tool.clone()?, open.facts.clone()?, open.cancel.clone()))
-        });
+        let known =
+            self.open.get(&call).and_then(|open| Some((open.tool.clone()?, open.facts.clone()?, open.cancel.clone())));
         async move {
             let result = match known {
                 Some((tool, facts, cancel)) => tokio::select! {

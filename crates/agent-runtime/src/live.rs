@@ -154,7 +154,11 @@ impl Live {
     }
 
     /// The consuming side; there is one (API-4).
-    pub(crate) fn take(self: &Arc<Self>, store: Arc<dyn SessionStore>, debug: bool) -> Result<EventStream, StreamTaken> {
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        store: Arc<dyn SessionStore>,
+        debug: bool,
+    ) -> Result<EventStream, StreamTaken> {
         let mut state = self.state();
         if std::mem::replace(&mut state.taken, true) {
             return Err(StreamTaken);
@@ -309,7 +313,11 @@ impl EventStream {
             return Found::Live(Box::new(self.live.live_event(&mut state, event_type, payload)));
         }
         if let Some(text) = state.take_text(self.at) {
-            return Found::Live(Box::new(self.live.live_event(&mut state, EventType::MessageDelta, text_payload(text))));
+            return Found::Live(Box::new(self.live.live_event(
+                &mut state,
+                EventType::MessageDelta,
+                text_payload(text),
+            )));
         }
         if let Some((call, view)) = state.take_view(self.at) {
             let mut event = self.live.live_event(&mut state, EventType::ToolProgress, view);

@@ -64,9 +64,7 @@ impl Redactor {
                 let in_content = self.blocks(&mut result.content);
                 result.error.as_mut().is_some_and(|error| self.error(error)) || in_content
             }
-            ContentBlock::ArtifactRef(artifact) => {
-                artifact.summary.as_mut().is_some_and(|summary| self.text(summary))
-            }
+            ContentBlock::ArtifactRef(artifact) => artifact.summary.as_mut().is_some_and(|summary| self.text(summary)),
         }
     }
 

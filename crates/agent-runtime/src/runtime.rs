@@ -281,11 +281,8 @@ impl Runtime {
     /// Runs whose process is gone have failed (RUN-20). What they left open on the path, the next run answers.
     async fn end_interrupted_runs(&self, lease: &Lease) -> Result<(), RuntimeError> {
         for run in self.store.unfinished_runs(lease.session_id()).await? {
-            let commit = Commit {
-                agent_id: run.agent_id.clone(),
-                run_id: run.run_id.clone(),
-                writes: interrupted(run),
-            };
+            let commit =
+                Commit { agent_id: run.agent_id.clone(), run_id: run.run_id.clone(), writes: interrupted(run) };
             self.store.commit(lease, commit).await?;
         }
         Ok(())
@@ -305,8 +302,8 @@ impl Runtime {
 }
 
 fn interrupted(run: RunRow) -> Vec<Write> {
-    let error = ErrorPayload::new(ErrorCode::InternalError, "process ended during the run")
-        .detail("kind", "interrupted");
+    let error =
+        ErrorPayload::new(ErrorCode::InternalError, "process ended during the run").detail("kind", "interrupted");
     vec![
         Write::Event(EventDraft::new(EventType::LoopFailed).level(Level::Error).error(&error)),
         Write::RunPatch(RunPatch {

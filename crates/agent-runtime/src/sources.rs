@@ -15,12 +15,7 @@ use crate::RuntimeSettings;
 /// The static system blocks of a normal run: packaged texts in their order, then where the agent works.
 #[must_use]
 pub fn system_prompt(environment: &str) -> SystemPrompt {
-    let packaged = [
-        AssetId::SystemCore,
-        AssetId::SystemToolProtocol,
-        AssetId::SystemTodo,
-        AssetId::SystemPermissions,
-    ];
+    let packaged = [AssetId::SystemCore, AssetId::SystemToolProtocol, AssetId::SystemTodo, AssetId::SystemPermissions];
     let mut blocks: Vec<_> = packaged
         .into_iter()
         .map(|id| {
@@ -50,8 +45,7 @@ fn block(id: &str, source: String, text: &str) -> PromptBlock {
 /// The effective tool set: what is registered and not disabled, in the order of names (TOL-4).
 pub(crate) fn tool_set(tools: &Registry<Arc<dyn Tool>>, disabled: &HashSet<String>) -> ToolSet {
     let effective: Vec<_> = tools.iter().filter(|tool| !disabled.contains(&tool.definition().name)).collect();
-    let classes: HashMap<_, _> =
-        effective.iter().map(|tool| (tool.definition().name.clone(), tool.class())).collect();
+    let classes: HashMap<_, _> = effective.iter().map(|tool| (tool.definition().name.clone(), tool.class())).collect();
     let list: Vec<_> = effective.into_iter().map(|tool| tool.definition().clone()).collect();
     ToolSet { list: Arc::new(list.into()), classes: Arc::new(classes) }
 }

@@ -57,9 +57,7 @@ impl FileVersions for Versions {
 
 fn encode(version: &FileVersion) -> String {
     match version {
-        FileVersion::Content(hash) => {
-            hash.iter().fold("b3:".to_owned(), |text, byte| text + &format!("{byte:02x}"))
-        }
+        FileVersion::Content(hash) => hash.iter().fold("b3:".to_owned(), |text, byte| text + &format!("{byte:02x}")),
         FileVersion::Stamp(stamp) => {
             let (seconds, nanos) = stamp.modified;
             format!("st:{}:{}:{}:{seconds}:{nanos}", stamp.device, stamp.inode, stamp.size)

@@ -171,11 +171,7 @@ fn registry(tools: impl Iterator<Item = Arc<dyn Tool>>) -> Result<Registry<Arc<d
     Ok(registry)
 }
 
-fn budgets(
-    settings: &RuntimeSettings,
-    tools: &Registry<Arc<dyn Tool>>,
-    file: &Path,
-) -> Result<Budgets, BuildError> {
+fn budgets(settings: &RuntimeSettings, tools: &Registry<Arc<dyn Tool>>, file: &Path) -> Result<Budgets, BuildError> {
     check_budgets(settings, tools).map_err(|source| BuildError::Budget { file: file.to_owned(), source })
 }
 

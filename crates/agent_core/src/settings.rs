@@ -46,10 +46,8 @@ impl Settings<'_> {
             max_backoff: Duration::from_millis(model.retry.max_backoff_ms),
         };
         settings.provider_options = model.provider_options.of(&model.provider).cloned().unwrap_or_default();
-        settings.proxy = ProxySettings {
-            https_proxy: self.edges.https_proxy.clone(),
-            no_proxy: self.edges.no_proxy.clone(),
-        };
+        settings.proxy =
+            ProxySettings { https_proxy: self.edges.https_proxy.clone(), no_proxy: self.edges.no_proxy.clone() };
         settings.allow_insecure = model.allow_insecure;
         settings
     }
@@ -101,7 +99,8 @@ impl Settings<'_> {
         let tools = &self.config.tools;
         let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         // About four bytes a token; the smaller of the two thresholds counts.
-        let result_bytes = tools.artifact_threshold_bytes.min(self.config.artifact_threshold_tokens().saturating_mul(4));
+        let result_bytes =
+            tools.artifact_threshold_bytes.min(self.config.artifact_threshold_tokens().saturating_mul(4));
         CodeToolSettings {
             rules,
             path_var: self.edges.path.clone(),
@@ -128,9 +127,11 @@ impl Settings<'_> {
         let model = &self.config.model;
         let profiles = self.config.model_overrides.values().map(|overlay| overlay.over(model).api_key_env);
         let named = std::iter::once(model.api_key_env.clone()).chain(profiles).filter(|name| !name.is_empty());
-        KnownSecrets::new(named.filter_map(|name| Some((Edges::variable(&name)?.into_string().ok()?, name))).map(
-            |(value, name)| (name, value),
-        ))
+        KnownSecrets::new(
+            named
+                .filter_map(|name| Some((Edges::variable(&name)?.into_string().ok()?, name)))
+                .map(|(value, name)| (name, value)),
+        )
     }
 
     pub(crate) fn runtime(&self) -> RuntimeSettings {

@@ -120,9 +120,7 @@ impl Answer {
         let given_up = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&given_up);
         let reading = match channel {
-            Channel::Nobody => {
-                tokio::spawn(async { PermissionDecision::unanswered("there is no terminal to ask on") })
-            }
+            Channel::Nobody => tokio::spawn(async { PermissionDecision::unanswered("there is no terminal to ask on") }),
             Channel::Stdin => tokio::task::spawn_blocking(move || answer(&io::stdin(), &stop)),
             Channel::Terminal(terminal) => {
                 let terminal = terminal.try_clone()?;
@@ -252,7 +250,10 @@ mod tests {
         use DecisionKind::{AllowForSession, AllowOnce, Deny};
         let end = (Deny, true);
         assert_eq!(given(b"1\n2\n3\n"), [(AllowOnce, false), (AllowForSession, false), (Deny, false)]);
-        assert_eq!(given(b"allow once\nALLOW FOR SESSION\r\n deny "), [(AllowOnce, false), (AllowForSession, false), (Deny, false)]);
+        assert_eq!(
+            given(b"allow once\nALLOW FOR SESSION\r\n deny "),
+            [(AllowOnce, false), (AllowForSession, false), (Deny, false)]
+        );
         assert_eq!(given(b"4\ny\n\n"), [(Deny, false), (Deny, false), (Deny, false)]);
         assert_eq!(given(b""), [end, end, end]);
         assert_eq!(given(&[0xFF, b'\n', b'1']), [(Deny, false), (AllowOnce, false), end]);

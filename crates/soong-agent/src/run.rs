@@ -130,7 +130,8 @@ impl Face<'_> {
             let what = what.as_str().unwrap_or_default().to_owned();
             self.view.output.ask("\n");
             self.view.note(&format!("denied, because nobody answered: {what}"));
-        } else if !matches!(self.channel, Channel::Terminal(_)) && !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+        } else if !matches!(self.channel, Channel::Terminal(_)) && !std::io::IsTerminal::is_terminal(&std::io::stdin())
+        {
             // On a terminal the person has seen what they typed; in a script's log it would be missing.
             self.view.output.ask(&format!("{}\n", decision.decision.as_str()));
         }

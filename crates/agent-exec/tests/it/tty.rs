@@ -4,7 +4,12 @@ use crate::support::{command, finish, sh, text};
 use agent_exec::Exit;
 use process_wrap::std::{CommandWrap, ProcessSession};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use std::{env, fs::File, os::unix::ffi::OsStrExt, process::Command};
+use std::{
+    env,
+    fs::File,
+    os::unix::ffi::OsStrExt,
+    process::{Command, Stdio},
+};
 
 /// Set in the copy of this test that runs on a terminal.
 const ON_TERMINAL: &str = "AGENT_EXEC_TEST_ON_TERMINAL";
@@ -29,22 +34,12 @@ fn the_terminal_is_out_of_reach() {
         .arg(std::ffi::OsStr::from_bytes(slave.as_bytes()))
         .arg(env::current_exe().unwrap())
         .args(["--exact", "tty::the_terminal_is_out_of_reach"])
-        .env(ON_TERMINAL, "1");
-    let output = CommandWrap::from(command).wrap(ProcessSession).spawn_piped();
+        .env(ON_TERMINAL, "1")
+        .stdout(Stdio::piped());
+    let copy = CommandWrap::from(command).wrap(ProcessSession).spawn().unwrap();
+    let output = copy.into_inner().wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "the copy of this test has run");
-}
-
-/// Collects the output of a wrapped command.
-trait SpawnPiped {
-    fn spawn_piped(&mut self) -> std::process::Output;
-}
-
-impl SpawnPiped for CommandWrap {
-    fn spawn_piped(&mut self) -> std::process::Output {
-        self.command_mut().stdout(std::process::Stdio::piped());
-        self.spawn().unwrap().into_inner().wait_with_output().unwrap()
-    }
 }
 
 fn on_terminal() {

@@ -9,11 +9,11 @@ use tokio::time::{Instant, timeout_at};
 
 use super::generate::Emitter;
 use super::{Conversation, Failure, History, Prepared};
-use crate::dialect::{Decoder, Flow, StreamFault, StreamState};
+use crate::dialect::{Decoder, Flow, StreamFault, StreamState, Unfinished};
 use crate::fault::{Circumstances, ServerWords, classify, tokens};
 use crate::http::{Answer, Body, Call, Method};
 use crate::reply::{About, ReplyBuilder};
-use crate::{BrokenStream, ProviderError, Refusal, Waiting, retry};
+use crate::{BrokenStream, ProviderError, Refusal, RefusalKind, Waiting, retry};
 
 /// How long the end of a body is waited for after the reply's end mark, so that the connection can serve the next request.
 const DRAIN_TIME: Duration = Duration::from_millis(50);
@@ -94,8 +94,10 @@ impl Conversation {
         match outcome {
             Ok(()) => {
                 let finished = decoder.finish(&mut events);
-                let reply =
-                    finished.map_err(|(fault, partial)| Failure { error: self.name(prepared, fault), partial, begun });
+                let reply = finished.map_err(|unfinished| {
+                    let Unfinished { fault, partial } = *unfinished;
+                    Failure { error: self.name(prepared, fault), partial, begun }
+                });
                 for event in events.drain(..) {
                     emit.send(event).await;
                 }
@@ -179,7 +181,7 @@ impl Conversation {
             kind,
             words: shown,
             redacted,
-            hint: words.signin_url.as_ref().map(|url| format!("Sign in at {}.", prepared.redactor.clean(url).0)),
+            hint: self.hint(prepared, words, kind),
             retry_after: retry::asked_wait(|_| None, &words.message),
             should_retry: None,
             tokens: tokens(words, kind),
@@ -189,12 +191,25 @@ impl Conversation {
         }
     }
 
+    /// What the user can do about a refused key.
+    fn hint(&self, prepared: &Prepared, words: &ServerWords, kind: RefusalKind) -> Option<String> {
+        if let Some(url) = &words.signin_url {
+            return Some(format!("Sign in at {}.", prepared.redactor.clean(url).0));
+        }
+        (kind == RefusalKind::Auth).then(|| match &self.terms.api_key {
+            Some(source) => source.hint(),
+            None => "No key was sent; name the variable that holds one in model.api_key_env.".to_owned(),
+        })
+    }
+
     /// A stream's fault, with who and what.
     fn name(&self, prepared: &Prepared, fault: StreamFault) -> ProviderError {
         match fault {
-            StreamFault::Broken(BrokenStream::Malformed { reason, sample }) => {
-                let sample = prepared.redactor.clean(&sample).0;
-                self.broken(BrokenStream::Malformed { reason, sample })
+            StreamFault::Broken(BrokenStream::Malformed { reason, sample, .. }) => {
+                // A parser quotes what it stumbles over.
+                let ((reason, in_reason), (sample, in_sample)) =
+                    (prepared.redactor.clean(&reason), prepared.redactor.clean(&sample));
+                self.broken(BrokenStream::Malformed { reason, sample, redacted: in_reason || in_sample })
             }
             StreamFault::Broken(broken) => self.broken(broken),
             StreamFault::Said(words) => ProviderError::Refusal(Box::new(self.refuse(prepared, &words, None))),

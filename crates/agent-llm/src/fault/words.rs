@@ -63,12 +63,11 @@ impl ServerWords {
     }
 
     fn read_text(&mut self, text: &str, depth: u8) {
-        if depth < MAX_DEPTH && text.starts_with(['{', '[']) {
-            if let Ok(value) = serde_json::from_str::<Value>(text) {
-                return self.read(&value, depth);
-            }
+        let may_be_json = depth < MAX_DEPTH && text.starts_with(['{', '[']);
+        match may_be_json.then(|| serde_json::from_str::<Value>(text)) {
+            Some(Ok(value)) => self.read(&value, depth),
+            Some(Err(_)) | None => self.add_message(text),
         }
-        self.add_message(text);
     }
 
     fn read(&mut self, value: &Value, depth: u8) {

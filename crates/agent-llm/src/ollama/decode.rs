@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::BrokenStream;
-use crate::dialect::{Decoder, Flow, StreamFault, StreamState, malformed};
+use crate::dialect::{Decoder, Flow, StreamFault, StreamState, Unfinished, malformed};
 use crate::fault::ServerWords;
 use crate::framing::{LineEnds, Lines};
 use crate::reply::{CallPiece, ReplyBuilder, Text, argument_text};
@@ -106,10 +106,10 @@ impl Decoder for OllamaDecoder {
         self.state.reply.has_content()
     }
 
-    fn finish(self: Box<Self>, out: &mut Vec<ModelEvent>) -> Result<Reply, (StreamFault, Option<Reply>)> {
+    fn finish(self: Box<Self>, out: &mut Vec<ModelEvent>) -> Result<Reply, Box<Unfinished>> {
         let state = self.state;
         match state.fault() {
-            Some(fault) => Err((fault, state.reply.partial())),
+            Some(fault) => Err(Box::new(Unfinished { fault, partial: state.reply.partial() })),
             None => Ok(state.reply.finish(state.reason, out)),
         }
     }

@@ -1,9 +1,10 @@
 //! Writes a request for `/api/chat`. Each message, the system prompt and the tools are written once and kept beside what
 //! they say; a request is put together from those pieces (PERF-2, PRV-15).
 
+use std::sync::Arc;
+
 use agent_protocol::{
-    ContentBlock, ModelMessage, ModelRequest, Role, SystemPrompt, ToolCall, ToolCallId, ToolChoice, ToolList,
-    ToolResultBlock,
+    ContentBlock, ModelMessage, ModelRequest, Role, SystemPrompt, ToolCall, ToolCallId, ToolChoice, ToolResultBlock,
 };
 use bytes::Bytes;
 use serde_json::Value;
@@ -13,7 +14,7 @@ use crate::ProviderError;
 use crate::digest::digest;
 use crate::json::ObjectWriter;
 use crate::names::NameTable;
-use crate::wire_form::{self, push_form};
+use crate::wire_form::{self, Forms, push_form};
 
 /// Changes whenever the bytes of a form change.
 const FORM: &[u8] = b"ollama/1";
@@ -34,15 +35,15 @@ pub(super) fn encode(
         }
     };
     let key = digest([FORM, &names.fingerprint().to_le_bytes()[..]]);
-    let mut messages = String::with_capacity(4096);
-    push_form(&mut messages, &request.system.wire.get_or_make(key, || system_form(&request.system)));
+    let mut messages = Forms::default();
+    messages.push(request.system.wire.get_or_make(key, || system_form(&request.system)));
     for (at, message) in request.messages.iter().enumerate() {
         let tool_name = |id: &ToolCallId| wire_form::called_tool(&request.messages[..at], id);
-        push_form(&mut messages, &message.wire.get_or_make(key, || message_form(message, names, tool_name)));
+        messages.push(message.wire.get_or_make(key, || message_form(message, names, tool_name)));
     }
     let tools = if offers_tools { Some(tools_form(request, names, key)?) } else { None };
 
-    let mut body = String::with_capacity(messages.len() + tools.as_ref().map_or(0, |tools| tools.len()) + 512);
+    let mut body = String::with_capacity(messages.room() + tools.as_ref().map_or(0, |tools| tools.len()) + 512);
     let mut object = ObjectWriter::open(&mut body);
     object.string("model", &request.model);
     object.boolean("stream", true);
@@ -56,7 +57,7 @@ pub(super) fn encode(
         object.value("keep_alive", keep_alive);
     }
     runner_options(object.field("options"), request, options, context_window);
-    object.field("messages").push_str(&format!("[{messages}]"));
+    messages.write(object.field("messages"));
     if let Some(tools) = &tools {
         object.raw("tools", tools);
     }
@@ -159,13 +160,9 @@ fn tool_result(out: &mut String, result: &ToolResultBlock, tool_name: Option<&st
     object.close();
 }
 
-fn tools_form(request: &ModelRequest, names: &NameTable, key: u64) -> Result<std::sync::Arc<str>, ProviderError> {
+fn tools_form(request: &ModelRequest, names: &NameTable, key: u64) -> Result<Arc<str>, ProviderError> {
     wire_form::check_schemas(KEY, request)?;
-    Ok(request.tools.wire.get_or_make(key, || tools_text(&request.tools, names)))
-}
-
-fn tools_text(tools: &ToolList, names: &NameTable) -> String {
-    wire_form::function_tools(tools, names)
+    Ok(request.tools.wire.get_or_make(key, || wire_form::function_tools(&request.tools, names)))
 }
 
 fn unsupported(request: &ModelRequest, feature: String) -> ProviderError {

@@ -70,9 +70,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for FirstChoice<'a> {
 
 #[derive(Deserialize)]
 pub(super) struct Choice<'a> {
+    /// Boxed: on its way up through the deserialiser it would be copied at every level.
     #[serde(borrow, default)]
-    pub(super) delta: Option<Delta<'a>>,
-    /// In place of `delta` where a server does not stream. Boxed, since it is not there on every chunk.
+    pub(super) delta: Option<Box<Delta<'a>>>,
+    /// In place of `delta` where a server does not stream.
     #[serde(borrow, default)]
     pub(super) message: Option<Box<Delta<'a>>>,
     #[serde(borrow, default)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::chunk::{Call, Choice, Chunk, Delta, FlatError};
 use super::usage;
-use crate::dialect::{Decoder, Flow, StreamFault, StreamState, malformed};
+use crate::dialect::{Decoder, Flow, StreamFault, StreamState, Unfinished, malformed};
 use crate::fault::ServerWords;
 use crate::framing::{Sse, SseEvent};
 use crate::reply::{CallPiece, ReplyBuilder, Text, TextOrParts, argument_text};
@@ -107,10 +107,10 @@ impl Decoder for OpenAiDecoder {
         self.state.reply.has_content()
     }
 
-    fn finish(self: Box<Self>, out: &mut Vec<ModelEvent>) -> Result<Reply, (StreamFault, Option<Reply>)> {
+    fn finish(self: Box<Self>, out: &mut Vec<ModelEvent>) -> Result<Reply, Box<Unfinished>> {
         let state = self.state;
         match state.fault() {
-            Some(fault) => Err((fault, state.reply.partial())),
+            Some(fault) => Err(Box::new(Unfinished { fault, partial: state.reply.partial() })),
             // A refusal that was streamed is one, whatever the last word says.
             None if state.refused => Ok(state.reply.finish(Some("refusal".to_owned()), out)),
             None => Ok(state.reply.finish(state.reason, out)),
@@ -188,8 +188,8 @@ impl State {
 
     fn choice(&mut self, choice: Choice<'_>, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
         let told = out.len();
-        if let Some(delta) = choice.delta.or(choice.message.map(|message| *message)) {
-            self.delta(delta, out)?;
+        if let Some(delta) = choice.delta.or(choice.message) {
+            self.delta(*delta, out)?;
         }
         self.reason_is_noise |= self.reason.is_some() && out.len() > told;
         if let Some(reason) = Text::filled(&choice.finish_reason) {

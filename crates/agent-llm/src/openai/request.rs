@@ -12,7 +12,7 @@ use crate::digest::{digest, short};
 use crate::json::ObjectWriter;
 use crate::names::NameTable;
 use crate::reply::CallPiece;
-use crate::wire_form::{self, push_form};
+use crate::wire_form::{self, Forms, push_form};
 
 /// Changes whenever the bytes of a form change.
 const FORM: &[u8] = b"openai/1";
@@ -48,7 +48,7 @@ pub(super) fn encode(request: &ModelRequest, names: &NameTable, shape: &Shape<'_
     }
     let tools =
         has_tools.then(|| request.tools.wire.get_or_make(key, || wire_form::function_tools(&request.tools, names)));
-    let mut body = String::with_capacity(messages.len() + tools.as_ref().map_or(0, |tools| tools.len()) + 512);
+    let mut body = String::with_capacity(messages.room() + tools.as_ref().map_or(0, |tools| tools.len()) + 512);
     let mut object = ObjectWriter::open(&mut body);
     object.string("model", &request.model);
     object.boolean("stream", true);
@@ -66,7 +66,12 @@ pub(super) fn encode(request: &ModelRequest, names: &NameTable, shape: &Shape<'_
     for (field, value) in &shape.options.extra_body {
         object.value(field, value);
     }
-    object.raw("messages", &messages);
+    let list = object.field("messages");
+    if shape.merge_users {
+        write_merged(&messages, list)
+    } else {
+        messages.write(list)
+    }
     if let Some(tools) = tools {
         object.raw("tools", &tools);
         tool_choice(&mut object, request, names)?;
@@ -103,46 +108,39 @@ fn tool_choice(object: &mut ObjectWriter<'_>, request: &ModelRequest, names: &Na
     Ok(())
 }
 
-fn messages(request: &ModelRequest, names: &NameTable, shape: &Shape<'_>, key: u64) -> String {
-    let mut list = String::with_capacity(4096);
-    list.push('[');
-    let mut pieces = Pieces { list: &mut list, merge_users: shape.merge_users, empty: true, after_user: false };
-    let system = request.system.wire.get_or_make(key, || system_form(&request.system, shape.options.developer_role));
-    pieces.push(&system);
+fn messages(request: &ModelRequest, names: &NameTable, shape: &Shape<'_>, key: u64) -> Forms {
+    let mut forms = Forms::default();
+    let system = || system_form(&request.system, shape.options.developer_role);
+    forms.push(request.system.wire.get_or_make(key, system));
     for message in &request.messages {
-        pieces.push(&message.wire.get_or_make(key, || message_form(message, names, shape.options)));
+        forms.push(message.wire.get_or_make(key, || message_form(message, names, shape.options)));
     }
-    list.push(']');
-    list
+    forms
 }
 
-/// Strings pieces together.
-struct Pieces<'a> {
-    list: &'a mut String,
-    merge_users: bool,
-    empty: bool,
-    after_user: bool,
-}
-
-impl Pieces<'_> {
-    fn push(&mut self, form: &str) {
-        if form.is_empty() {
-            return;
+/// Appends the messages with neighbouring user messages joined. The forms stay what they are: joining two leaves out the
+/// end of one and the beginning of the other.
+fn write_merged(forms: &Forms, out: &mut String) {
+    out.push('[');
+    let (mut first, mut after_user) = (true, false);
+    for form in forms.iter() {
+        let user = form.strip_prefix(USER_OPEN);
+        match user {
+            Some(rest) if after_user => {
+                out.truncate(out.len() - USER_CLOSE.len());
+                out.push_str(r"\n\n");
+                out.push_str(rest);
+            }
+            _ => {
+                if !std::mem::take(&mut first) {
+                    out.push(',');
+                }
+                out.push_str(form);
+            }
         }
-        // Forms stay what they are; joining two of them only leaves out the end of one and the beginning of the other.
-        let is_user = form.starts_with(USER_OPEN);
-        if self.merge_users && self.after_user && is_user {
-            self.list.truncate(self.list.len() - USER_CLOSE.len());
-            self.list.push_str(r"\n\n");
-            self.list.push_str(&form[USER_OPEN.len()..]);
-            return;
-        }
-        if !std::mem::take(&mut self.empty) {
-            self.list.push(',');
-        }
-        self.after_user = is_user;
-        self.list.push_str(form);
+        after_user = user.is_some();
     }
+    out.push(']');
 }
 
 fn system_form(system: &SystemPrompt, developer_role: bool) -> String {

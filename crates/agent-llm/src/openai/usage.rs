@@ -60,10 +60,11 @@ pub(super) fn read(raw: &RawValue) -> Option<Usage> {
 mod tests {
     use super::*;
 
+    /// Input, output, read from cache, reasoning.
     #[track_caller]
-    fn check(json: &str, expected: Option<(Option<u64>, Option<u64>, Option<u64>, Option<u64>)>) {
+    fn check(json: &str, expected: Option<[Option<u64>; 4]>) {
         let usage = read(serde_json::from_str(json).unwrap());
-        let known = usage.map(|u| (u.input_tokens, u.output_tokens, u.cache_read_tokens, u.reasoning_tokens));
+        let known = usage.map(|u| [u.input_tokens, u.output_tokens, u.cache_read_tokens, u.reasoning_tokens]);
         assert_eq!(known, expected, "{json}");
     }
 
@@ -73,12 +74,12 @@ mod tests {
         check(
             r#"{"prompt_tokens":50,"completion_tokens":9,"total_tokens":59,"prompt_tokens_details":{"cached_tokens":40},
                 "completion_tokens_details":{"reasoning_tokens":3}}"#,
-            Some((Some(50), Some(9), Some(40), Some(3))),
+            Some([Some(50), Some(9), Some(40), Some(3)]),
         );
-        check(r#"{"prompt_tokens":50,"prompt_cache_hit_tokens":7}"#, Some((Some(50), None, Some(7), None)));
-        check(r#"{"prompt_tokens":50,"num_cached_tokens":7}"#, Some((Some(50), None, Some(7), None)));
+        check(r#"{"prompt_tokens":50,"prompt_cache_hit_tokens":7}"#, Some([Some(50), None, Some(7), None]));
+        check(r#"{"prompt_tokens":50,"num_cached_tokens":7}"#, Some([Some(50), None, Some(7), None]));
         check(r#"{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}"#, None);
-        check(r#"{"prompt_tokens":5,"prompt_tokens_details":null}"#, Some((Some(5), None, None, None)));
+        check(r#"{"prompt_tokens":5,"prompt_tokens_details":null}"#, Some([Some(5), None, None, None]));
         check(r#"{"prompt_tokens":"many"}"#, None);
         check("{}", None);
         check("[]", None);

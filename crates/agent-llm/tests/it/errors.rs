@@ -98,10 +98,11 @@ fn authorization(request: &str) -> String {
 #[tokio::test]
 async fn keys_do_not_come_back() {
     const KEY: &str = "sk-very-secret/123";
-    let echoes: [fn(&str) -> Vec<u8>; 4] = [
+    let echoes: [fn(&str) -> Vec<u8>; 5] = [
         |request| whole(401, "", format!("{{\"error\":\"bad key in {}\"}}", authorization(request)).as_bytes()),
         |request| whole(500, "", format!("<html><b>{}</b></html>", authorization(request)).as_bytes()),
         |request| chunked(&format!("data: {{\"error\":{{\"message\":\"{}\"}}}}\n\n", authorization(request))),
+        |request| chunked(&format!("data: {{\"choices\":\"{}\"}}\n\n", authorization(request))),
         |request| begun(&format!("data: {{not json {}}}\n\n", authorization(request))),
     ];
     for echo in echoes {
@@ -112,7 +113,33 @@ async fn keys_do_not_come_back() {
         assert!(authorization(&server.requests()[0]).contains(KEY), "the key was sent");
         let shown = format!("{all:?}");
         assert!(!shown.contains(KEY) && !shown.contains("very-secret"), "{shown}");
-        assert!(shown.contains("[redacted]"), "{shown}");
+        assert!(shown.contains("[redacted]") && failed(&all).1.redacted, "{shown}");
+    }
+}
+
+/// PRV-10: a refused key says where it came from, a missing one where to name it.
+#[tokio::test]
+async fn refused_keys() {
+    for (key, hint) in [
+        (
+            Some("sk-1"),
+            "openai at URL refused the key (HTTP 401): no. The key is read from MY_KEY, which model.api_key_env names.",
+        ),
+        (
+            None,
+            "openai at URL refused the key (HTTP 401): no. No key was sent; name the variable that holds one in model.api_key_env.",
+        ),
+    ] {
+        let server = RawServer::start([ollama_says(401, r#"{"error":"no"}"#)]).await;
+        let mut settings = settings(&server.url());
+        settings.api_key =
+            key.map(|key| KeySource::new("MY_KEY", "w", "model.api_key_env", move || Some(key.to_owned())));
+        let all = events(&*build("openai", settings), request()).await;
+        let (_, error, _) = failed(&all);
+        assert_eq!(
+            (error.code, error.message.replace(&server.url(), "URL").as_str()),
+            (ErrorCode::ProviderAuthFailed, hint)
+        );
     }
 }
 

@@ -1,5 +1,8 @@
 //! Adapters against real sockets: what only a socket can show, and whole conversations against the scripted server.
 
+// Helpers of tests are tests, too, which clippy does not see.
+#![allow(clippy::unwrap_used)]
+
 mod ask;
 mod connections;
 mod errors;

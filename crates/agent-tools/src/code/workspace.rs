@@ -2,6 +2,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    io,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -9,7 +10,7 @@ use std::{
 
 use agent_policy::{Access, PathRules, Target, TargetKind};
 use agent_protocol::{ErrorCode, ErrorPayload};
-use rustix::fs::Stat;
+use rustix::fs::{FileType, Stat};
 
 use super::{
     CodeToolSettings, fail,
@@ -70,12 +71,33 @@ impl Workspace {
                 Err(fail::invalid(format!("{requested} is a folder; use code.list_dir to see what is in it")))
             }
             Found::Missing { folder, missing } => Err(self.missing(requested, &folder, &missing[0])),
-            Found::Entry { folder, name, .. } => match OpenFile::open(&folder, &name) {
+            Found::Entry { folder, name, .. } => match self.open(&folder, &name) {
                 Err(error) => Err(fail::os("open", requested, &error)),
                 Ok(Err(kind)) => Err(special(requested, kind_name(kind))),
                 Ok(Ok(file)) => Ok(file),
             },
         }
+    }
+
+    /// Opens a file of a folder to read it; `Ok(Err(_))` is something that is no file.
+    ///
+    /// Not our own session database, under whatever name: this process holds it open, and closing any other descriptor of
+    /// a file drops the locks that its process has on it. Other programs would then take the database for unused.
+    pub(crate) fn open(&self, folder: &Folder, name: &OsStr) -> io::Result<Result<OpenFile, FileType>> {
+        if folder.stat(name)?.is_some_and(|found| self.is_session_database(&found)) {
+            return Err(io::Error::other("soong-agent itself has it open as its session database"));
+        }
+        OpenFile::open(folder, name)
+    }
+
+    fn is_session_database(&self, found: &Stat) -> bool {
+        let database = self.rules().places().session_db.as_os_str();
+        ["", "-wal", "-shm"].iter().any(|suffix| {
+            let mut path = database.to_owned();
+            path.push(suffix);
+            let same = |file: Stat| (file.st_dev, file.st_ino) == (found.st_dev, found.st_ino);
+            rustix::fs::stat(Path::new(&path)).is_ok_and(same)
+        })
     }
 
     /// No such file; with names that were probably meant by the first one on the way that is missing.

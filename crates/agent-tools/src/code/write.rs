@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     fail,
-    place::{Before, Folder, Found, OpenFile, ReplaceError, Writable, kind_name},
+    place::{Before, Folder, Found, ReplaceError, Writable, kind_name},
     version::{HASHED_MAX, changed, hash, version},
     workspace::{Workspace, missing_target, special},
 };
@@ -70,7 +70,7 @@ impl Destination {
         read_max: u64,
     ) -> Result<Self, ErrorPayload> {
         let failed = |error: io::Error| fail::os("read", requested, &error);
-        let file = match OpenFile::open(&folder, &name).map_err(failed)? {
+        let file = match workspace.open(&folder, &name).map_err(failed)? {
             Ok(file) => file,
             Err(kind @ (FileType::Directory | FileType::Symlink)) => {
                 let message = format!("{requested} keeps changing: it is a {} now", kind_name(kind));

@@ -54,14 +54,18 @@ async fn during_tools() {
         let world = World::new("cancel_tools", protocol).await;
         let started = Arc::new(Notify::new());
         let begun = Arc::clone(&started);
-        let slow = FnTool::new(definition("slow", Permission::Readonly), ToolClass::Readonly, move |_: Object, context: CallContext| {
-            let begun = Arc::clone(&begun);
-            async move {
-                begun.notify_one();
-                context.cancel.cancelled().await;
-                Ok(Value::from("what I have"))
-            }
-        });
+        let slow = FnTool::new(
+            definition("slow", Permission::Readonly),
+            ToolClass::Readonly,
+            move |_: Object, context: CallContext| {
+                let begun = Arc::clone(&begun);
+                async move {
+                    begun.notify_one();
+                    context.cancel.cancelled().await;
+                    Ok(Value::from("what I have"))
+                }
+            },
+        );
         world.server.push(Reply::text("").calls([
             Call::new("slow", json!({})),
             Call::new("code.write_file", json!({"path": "a.txt", "content": "x"})),
@@ -88,21 +92,25 @@ async fn what_does_not_stop() {
     let started = Arc::new(Notify::new());
     let (begun, told) = (Arc::clone(&started), Arc::new(Notify::new()));
     let after = Arc::clone(&told);
-    let stubborn = FnTool::new(definition("stubborn", Permission::Readonly), ToolClass::Readonly, move |_: Object, context: CallContext| {
-        let (begun, after) = (Arc::clone(&begun), Arc::clone(&after));
-        async move {
-            let fence = context.fence.clone();
-            tokio::spawn(async move {
-                while !fence.is_closed() {
-                    tokio::time::sleep(Duration::from_millis(5)).await;
-                }
-                after.notify_one();
-            });
-            begun.notify_one();
-            std::future::pending::<()>().await;
-            Ok(Value::Null)
-        }
-    });
+    let stubborn = FnTool::new(
+        definition("stubborn", Permission::Readonly),
+        ToolClass::Readonly,
+        move |_: Object, context: CallContext| {
+            let (begun, after) = (Arc::clone(&begun), Arc::clone(&after));
+            async move {
+                let fence = context.fence.clone();
+                tokio::spawn(async move {
+                    while !fence.is_closed() {
+                        tokio::time::sleep(Duration::from_millis(5)).await;
+                    }
+                    after.notify_one();
+                });
+                begun.notify_one();
+                std::future::pending::<()>().await;
+                Ok(Value::Null)
+            }
+        },
+    );
     world.server.push(Reply::text("").calls([Call::new("stubborn", json!({}))]));
     let runtime = world.builder().tool(Arc::new(stubborn)).build().await.unwrap();
     let handle = runtime.start("Work.", StartOptions::default()).await.unwrap();

@@ -15,7 +15,10 @@ async fn fifty_turns_grow_at_their_end_only() {
         world.server.respond_with(|request, _| {
             let turn = request.turn();
             if turn < 50 {
-                Reply::text("").calls([Call::new("code.read_file", json!({"path": "data.txt", "start_line": 1, "max_lines": turn + 1}))])
+                Reply::text("").calls([Call::new(
+                    "code.read_file",
+                    json!({"path": "data.txt", "start_line": 1, "max_lines": turn + 1}),
+                )])
             } else {
                 Reply::text("Read.")
             }
@@ -26,7 +29,8 @@ async fn fifty_turns_grow_at_their_end_only() {
         let requests = world.server.requests();
         assert_eq!(requests.len(), 51);
         assert_eq!(prefix_violations(&requests), Vec::<String>::new());
-        let epochs: Vec<_> = ran.of_type(EventType::ContextBuilt).iter().map(|event| event.payload["epoch"].clone()).collect();
+        let epochs: Vec<_> =
+            ran.of_type(EventType::ContextBuilt).iter().map(|event| event.payload["epoch"].clone()).collect();
         assert!(epochs.iter().all(|epoch| *epoch == 1));
         runtime.close().await;
     }
@@ -41,7 +45,8 @@ async fn a_full_window_slides() {
     world.server.respond_with(|request, answered| {
         if answered < 16 {
             let _ = request;
-            let call = Call::new("code.read_file", json!({"path": "data.txt", "start_line": 1 + answered, "max_lines": 100}));
+            let call =
+                Call::new("code.read_file", json!({"path": "data.txt", "start_line": 1 + answered, "max_lines": 100}));
             Reply::text("").calls([call]).no_usage()
         } else {
             Reply::text("Read.").no_usage()
@@ -64,7 +69,9 @@ async fn the_provider_knows_better() {
     for &protocol in Protocol::ALL {
         let world = World::new("knows_better", protocol).await;
         world.home.write("project/data.txt", "line of text\n".repeat(40));
-        let read = |n: usize| Reply::text("").calls([Call::new("code.read_file", json!({"path": "data.txt", "start_line": n}))]);
+        let read = |n: usize| {
+            Reply::text("").calls([Call::new("code.read_file", json!({"path": "data.txt", "start_line": n}))])
+        };
         world.server.script([read(1), read(2), read(3), Reply::context_overflow(9000, 8192), Reply::text("Read.")]);
         let runtime = world.runtime().await;
         let ran = run(&runtime, "Read.").await;

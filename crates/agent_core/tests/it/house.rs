@@ -48,7 +48,8 @@ const CONFINED: &[(&str, &str)] = &[
 ];
 
 /// What the sources of pure crates never name.
-const IMPURE: &[&str] = &["std::fs", "std::net", "std::env", "std::process", "SystemTime::now", "Instant::now", "tokio", "rand::"];
+const IMPURE: &[&str] =
+    &["std::fs", "std::net", "std::env", "std::process", "SystemTime::now", "Instant::now", "tokio", "rand::"];
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -72,7 +73,10 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
 fn crates_use_only_what_lies_below_them() {
     let dependencies = dependencies();
     let known: Vec<_> = EDGES.iter().map(|(name, _)| *name).collect();
-    assert_eq!(dependencies.keys().filter(|name| !known.contains(&name.as_str())).collect::<Vec<_>>(), Vec::<&String>::new());
+    assert_eq!(
+        dependencies.keys().filter(|name| !known.contains(&name.as_str())).collect::<Vec<_>>(),
+        Vec::<&String>::new()
+    );
     for (name, allowed) in EDGES {
         for used in dependencies[*name].iter().filter(|used| known.contains(&used.as_str())) {
             assert!(allowed.contains(&used.as_str()), "{name} uses {used}");

@@ -57,7 +57,8 @@ async fn calls_and_results() {
         let runtime = world.runtime().await;
         let ran = run(&runtime, "How many lines?").await;
         ran.assert_completed();
-        let done: Vec<_> = ran.of_type(EventType::ToolCompleted).iter().map(|event| event.payload["tool_name"].clone()).collect();
+        let done: Vec<_> =
+            ran.of_type(EventType::ToolCompleted).iter().map(|event| event.payload["tool_name"].clone()).collect();
         assert_eq!(done.len(), 2);
         assert!(done.contains(&json!("code.read_file")) && done.contains(&json!("code.list_dir")));
         let second = &world.server.requests()[1];
@@ -71,10 +72,9 @@ async fn calls_and_results() {
 async fn every_request_has_the_system_part() {
     for &protocol in Protocol::ALL {
         let world = World::new("system_part", protocol).await;
-        world.server.script([
-            Reply::text("").calls([Call::new("code.list_dir", json!({"path": "."}))]),
-            Reply::text("Done."),
-        ]);
+        world
+            .server
+            .script([Reply::text("").calls([Call::new("code.list_dir", json!({"path": "."}))]), Reply::text("Done.")]);
         let runtime = world.runtime().await;
         run(&runtime, "Look.").await.assert_completed();
         let requests = world.server.requests();

@@ -49,7 +49,8 @@ async fn debug_events_are_for_debugging() {
 /// nothing of it is missing.
 #[tokio::test]
 async fn a_slow_consumer_loses_nothing() {
-    let world = World::with("slow_consumer", Protocol::OpenAi, "model.context_window = 1000000\nruntime.max_turns = 200").await;
+    let world =
+        World::with("slow_consumer", Protocol::OpenAi, "model.context_window = 1000000\nruntime.max_turns = 200").await;
     let turns = 60;
     world.server.respond_with(move |request, _| {
         let turn = request.turn();
@@ -66,7 +67,7 @@ async fn a_slow_consumer_loses_nothing() {
     assert_eq!(handle.wait().await.status.as_str(), "completed", "a stream nobody takes stalls nothing");
     let ran = watch(&handle).await;
     let seqs: Vec<_> = ran.events.iter().filter_map(|event| event.run_seq).collect();
-    assert!(seqs.len() > 400);
+    assert!(seqs.len() > 300, "more events than are kept in memory: {}", seqs.len());
     assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
     let expected: String = (0..=turns).map(|turn| format!("<{turn}>").repeat(12_000)).collect();
     assert!(ran.text() == expected, "the text differs");

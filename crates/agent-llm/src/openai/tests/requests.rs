@@ -189,6 +189,12 @@ fn options_shape_the_request() {
         (&body["messages"][2]["reasoning_content"], &body["messages"][6]["reasoning_content"]),
         (&json!(""), &json!("hm"))
     );
+    let headers = |options: Value| {
+        let request = ModelRequest { provider_options: object(options), ..crate::testing::request() };
+        dialect.headers(&request, None).unwrap()
+    };
+    assert!(headers(json!({})).get("x-title").is_none());
+    assert_eq!(headers(json!({"headers": {"X-Title": "t"}}))["x-title"], "t");
     // Options of the request lie over those of the settings, and are checked like them.
     request.provider_options = object(json!({"reasoning_effort": "high"}));
     assert_eq!(encode(&dialect, &request)["reasoning_effort"], "high");

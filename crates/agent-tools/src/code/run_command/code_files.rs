@@ -41,7 +41,7 @@ fn named(word: &str) -> impl Iterator<Item = &str> {
 /// A regular file with its hash; nothing for anything else.
 fn code_file(workspace: &Workspace, path: &Path) -> Option<CodeFile> {
     let Ok(Found::Entry { folder, name, .. }) = walk(path) else { return None };
-    let file = OpenFile::open(&folder, &name).ok()?.ok()?;
+    let file = workspace.open(&folder, &name).ok()?.ok()?;
     let path: PathBuf = file.path().to_owned();
     let writable = matches!(workspace.rules().root_of(&path), Root::Project | Root::WriteRoot(_) | Root::Tmp);
     Some(CodeFile { path, hash: hash(&file)?, writable })

@@ -56,3 +56,20 @@ fn hard_links_are_fine() {
     let target = tree.workspace().target("copy.md", file.path(), Access::Read, &file.stat);
     assert_eq!((target.kind, target.links, target.aliases), (TargetKind::File, 2, vec![]));
 }
+
+/// STO-1: our own session database is not opened a second time, under whatever name, since closing that descriptor would
+/// drop SQLite's locks on it.
+#[test]
+fn the_session_database_is_not_opened() {
+    let tree = Tree::new("session-database");
+    for (file, alias) in [("sessions.sqlite", "a.txt"), ("sessions.sqlite-wal", "b.txt")] {
+        let database = tree.root.join("home").join(file);
+        fs::write(&database, "SQLite format 3").unwrap();
+        fs::hard_link(&database, tree.project().join(alias)).unwrap();
+        tree.link(&database, &format!("link-{alias}"));
+        for requested in [database.to_str().unwrap(), alias, &format!("link-{alias}")] {
+            let error = tree.workspace().open_file(requested).unwrap_err();
+            assert!(error.message.contains("session database"), "{requested}: {}", error.message);
+        }
+    }
+}

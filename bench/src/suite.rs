@@ -1,0 +1,66 @@
+//! What is measured. Another suite is a module with a [`Suite`] of its own and a line in [`SUITES`].
+
+mod perf_1;
+mod perf_2;
+
+use std::time::Duration;
+
+use crate::BenchError;
+use crate::launch::Spent;
+use crate::programs::Programs;
+use crate::report::Row;
+use crate::stage::{Provider, Run};
+use crate::stats::Samples;
+
+/// Measures that belong together.
+pub(crate) struct Suite {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) measure: fn(&Bench) -> Result<Vec<Row>, BenchError>,
+}
+
+/// All there are, in the order of the rule book.
+pub(crate) const SUITES: &[Suite] = &[perf_1::SUITE, perf_2::SUITE];
+
+/// What every suite gets.
+pub(crate) struct Bench {
+    pub(crate) programs: Programs,
+    pub(crate) runs: u32,
+    pub(crate) provider: Provider,
+}
+
+/// Runs of one kind.
+#[derive(Default)]
+struct Series {
+    spent: Vec<Spent>,
+    /// From the start of the process to its first request; empty where there is none.
+    to_first_request: Vec<Duration>,
+}
+
+impl Series {
+    fn add(&mut self, run: &Run) {
+        self.spent.push(run.spent);
+        let first = run.requests.first().and_then(|request| request.at);
+        self.to_first_request.extend(first.map(|at| at.saturating_sub(run.spent.started)));
+    }
+
+    fn cpu(&self) -> Result<Samples, BenchError> {
+        Samples::new(self.spent.iter().map(|spent| millis(spent.cpu)))
+    }
+
+    fn wall(&self) -> Result<Samples, BenchError> {
+        Samples::new(self.spent.iter().map(|spent| millis(spent.wall)))
+    }
+
+    fn peak(&self) -> Result<Samples, BenchError> {
+        Samples::new(self.spent.iter().map(|spent| spent.peak_kib as f64 / 1024.0))
+    }
+
+    fn to_first_request(&self) -> Result<Samples, BenchError> {
+        Samples::new(self.to_first_request.iter().copied().map(millis))
+    }
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
