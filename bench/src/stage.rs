@@ -1,7 +1,6 @@
 //! The world around what is measured: a scripted server in this process, and homes to run in.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

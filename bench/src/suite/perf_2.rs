@@ -130,7 +130,7 @@ mod tests {
         check(before, before, 0, 0);
         check(before, r#"{"model":"m","messages":[{"a":1},{"b":22}],"tools":[]}"#, 9, 9);
         // The first message is written differently: everything from there to the end of the new message counts.
-        check(before, r#"{"model":"m","messages":[{"A":1},{"b":22}],"tools":[]}"#, 14, 9);
+        check(before, r#"{"model":"m","messages":[{"A":1},{"b":22}],"tools":[]}"#, 13, 9);
     }
 
     /// Turns count from 1: the first one's cost lies between the first two requests.

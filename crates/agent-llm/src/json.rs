@@ -110,8 +110,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::testing::properties;
 
     proptest! {
+        #![proptest_config(properties())]
+
         /// Bytes are those of `serde_json`, for any text.
         #[test]
         fn strings_are_written_as_serde_json_does(text in any::<String>(), control in 0u8..0x80) {

@@ -12,6 +12,11 @@ use crate::dialect::{Dialect, Flow, StreamFault, Unfinished};
 use crate::names::NameTable;
 use crate::reply::{About, ReplyBuilder};
 
+/// Properties print what they found and write no files: tests leave nothing in the source tree.
+pub(crate) fn properties() -> proptest::test_runner::Config {
+    proptest::test_runner::Config { failure_persistence: None, ..Default::default() }
+}
+
 /// The tools of [`request`].
 pub(crate) const TOOLS: [&str; 3] = ["code.read_file", "code.write_file", "internal.load_skill"];
 

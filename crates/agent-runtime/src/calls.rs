@@ -30,6 +30,7 @@ pub(crate) struct Calls {
     tools: Tools,
     broker: Arc<Broker>,
     artifacts: ArtifactWriter,
+    result_bytes: usize,
     finished: Finished,
     /// Closed when the run ends: a call that did not stop in time can change nothing any more (RUN-12).
     fence: Fence,
@@ -62,8 +63,23 @@ pub(crate) enum Done {
 pub(crate) type Job = BoxFuture<'static, Done>;
 
 impl Calls {
-    pub(crate) fn new(run: Arc<RunContext>, tools: Tools, broker: Arc<Broker>, artifacts: ArtifactWriter) -> Self {
-        Self { run, tools, broker, artifacts, finished: Finished::default(), fence: Fence::new(), open: HashMap::new() }
+    pub(crate) fn new(
+        run: Arc<RunContext>,
+        tools: Tools,
+        broker: Arc<Broker>,
+        artifacts: ArtifactWriter,
+        result_bytes: usize,
+    ) -> Self {
+        Self {
+            run,
+            tools,
+            broker,
+            artifacts,
+            result_bytes,
+            finished: Finished::default(),
+            fence: Fence::new(),
+            open: HashMap::new(),
+        }
     }
 
     /// Rows of artifacts whose files are finished.
@@ -136,6 +152,7 @@ impl Calls {
                 finished: self.finished.clone(),
             }),
             versions: run.session.versions.clone(),
+            result_bytes: self.result_bytes,
             secrets: run.redactor.secrets().clone(),
         }
     }
@@ -261,12 +278,9 @@ fn outcome(run: &RunContext, output: ToolOutput) -> Outcome {
             "[Known secrets in this result were replaced by their names, so an edit of that text would not match the file.]",
         ));
     }
-    let summary = metadata.remove(SUMMARY).and_then(|line| line.as_str().map(str::to_owned));
+    let summary = metadata.remove(ToolOutput::SUMMARY).and_then(|line| line.as_str().map(str::to_owned));
     Outcome { kind, content, error, metadata, summary, digest: None, after: Vec::new() }
 }
-
-/// Key in an output's metadata: one line for people about what came of the call.
-const SUMMARY: &str = "summary";
 
 /// What a call will do, in one line: the command, or the targets as the model wrote them, or its preview's first line.
 fn summary(facts: &Facts) -> String {

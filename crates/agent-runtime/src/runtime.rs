@@ -196,6 +196,7 @@ impl Runtime {
                 Arc::clone(&self.tools),
                 Arc::clone(&self.broker),
                 self.artifacts.clone(),
+                self.settings.result_bytes,
             ),
             provider: Arc::clone(&self.provider),
             machine: Run::new(self.settings.limits.clone(), run_id, path, calibration),

@@ -30,6 +30,8 @@ pub struct RuntimeSettings {
     pub disabled_tools: HashSet<String>,
     /// What of `[permissions]` decisions depend on.
     pub policy: PolicySettings,
+    /// A tool's result bigger than this goes to an artifact, in bytes.
+    pub result_bytes: usize,
     /// What the model is told about where it works: project folder, platform, date.
     pub environment: String,
 }

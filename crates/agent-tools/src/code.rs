@@ -7,7 +7,7 @@
 mod edit_file;
 mod fail;
 mod list_dir;
-mod overflow;
+pub(crate) mod overflow;
 mod place;
 mod preview;
 mod read_file;

@@ -3,10 +3,11 @@
 use std::{fmt, panic::AssertUnwindSafe, sync::Arc};
 
 use agent_policy::Facts;
-use agent_protocol::{ErrorCode, ErrorPayload, Object, ToolClass, ToolDefinition};
+use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, JsonBlock, Object, ToolClass, ToolDefinition};
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 
+use crate::code::overflow::store;
 use crate::{CallContext, Prepared, Tool, ToolOutput};
 
 type Handler = dyn Fn(Object, CallContext) -> BoxFuture<'static, Result<Value, ErrorPayload>> + Send + Sync;
@@ -74,11 +75,37 @@ async fn call(
         .enter()
         .map_err(|closed| ErrorPayload::new(ErrorCode::Cancelled, format!("{name} did not run: {closed}")))?;
     // The handler is not used again by this call, and a poisoned state inside it is its own matter.
-    let outcome = AssertUnwindSafe(async { handler(arguments, context).await }).catch_unwind().await;
+    let asked = context.clone();
+    let outcome = AssertUnwindSafe(async { handler(arguments, asked).await }).catch_unwind().await;
     match outcome {
-        Ok(result) => result.map(ToolOutput::value),
+        Ok(result) => Ok(fitted(result?, name, context).await),
         Err(_) => Err(ErrorPayload::new(ErrorCode::InternalError, format!("{name} panicked"))),
     }
+}
+
+/// How much of a big result stays in it, in bytes.
+const HEAD: usize = 2048;
+/// Most of a result that an artifact takes, in bytes.
+const ARTIFACT_MAX: u64 = 64 << 20;
+
+/// The value as it is, or its head and a reference to the whole where it is too big for a context (TYP-2, ART-2).
+async fn fitted(value: Value, name: &str, context: CallContext) -> ToolOutput {
+    let whole = match &value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if whole.len() <= context.result_bytes {
+        return ToolOutput::value(value);
+    }
+    let (size, head) = (whole.len(), whole[..whole.floor_char_boundary(HEAD.min(context.result_bytes))].to_owned());
+    let stored = tokio::task::spawn_blocking(move || store(&whole, "result.json", ARTIFACT_MAX, &context)).await;
+    let (artifact_id, summary) = match stored {
+        Ok(Ok(id)) => (Some(id), format!("{size} bytes, stored whole as an artifact; it begins: {head}")),
+        Ok(Err(error)) => (None, format!("{size} bytes, of which only the head could be kept ({error}): {head}")),
+        Err(_) => (None, format!("{size} bytes, of which only the head could be kept: {head}")),
+    };
+    let block = ContentBlock::Json(JsonBlock { data: None, summary: Some(summary), artifact_id });
+    ToolOutput { content: vec![block], ..ToolOutput::default() }.summary(format!("{name}: {size} bytes"))
 }
 
 #[cfg(test)]

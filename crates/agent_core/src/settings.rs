@@ -98,15 +98,12 @@ impl Settings<'_> {
     pub(crate) fn code_tools(&self, rules: Arc<PathRules>) -> CodeToolSettings {
         let tools = &self.config.tools;
         let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-        // About four bytes a token; the smaller of the two thresholds counts.
-        let result_bytes =
-            tools.artifact_threshold_bytes.min(self.config.artifact_threshold_tokens().saturating_mul(4));
         CodeToolSettings {
             rules,
             path_var: self.edges.path.clone(),
             env: self.command_env(),
             limits: CodeLimits {
-                result_bytes: bytes(result_bytes),
+                result_bytes: self.result_bytes(),
                 artifact_max_bytes: tools.artifact_max_bytes,
                 stdout_bytes: bytes(tools.stdout_limit_bytes),
                 stderr_bytes: bytes(tools.stderr_limit_bytes),
@@ -114,6 +111,12 @@ impl Settings<'_> {
                 max_timeout: Duration::from_millis(tools.max_timeout_ms),
             },
         }
+    }
+
+    /// From what size on a result becomes an artifact: about four bytes a token, the smaller threshold counts.
+    fn result_bytes(&self) -> usize {
+        let by_tokens = self.config.artifact_threshold_tokens().saturating_mul(4);
+        usize::try_from(self.config.tools.artifact_threshold_bytes.min(by_tokens)).unwrap_or(usize::MAX)
     }
 
     /// What commands get of our environment: what the allowlist names, and nothing else.
@@ -150,6 +153,7 @@ impl Settings<'_> {
             cancel_timeout: Duration::from_millis(config.runtime.cancel_timeout_ms),
             disabled_tools: config.tools.disabled.iter().cloned().collect(),
             policy: PolicySettings { session_grants: config.permissions.allow_for_session_enabled },
+            result_bytes: self.result_bytes(),
             environment: environment(&self.places.project, &self.edges.today),
         }
     }

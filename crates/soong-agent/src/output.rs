@@ -61,7 +61,7 @@ impl Output {
     /// Text of the answer. On a terminal escapes lose their power; into a file it goes as it is, but for escapes.
     pub(crate) fn answer(&mut self, text: &str) {
         if !self.answer_on_terminal {
-            return self.to_stdout(&without_controls(text));
+            return self.write_stdout(&without_controls(text));
         }
         // A character that joins its neighbours is only ordinary together with them, so the end is held back.
         let mut whole = std::mem::take(&mut self.held);
@@ -77,7 +77,7 @@ impl Output {
     fn show_answer(&mut self, shown: &str) {
         if !shown.is_empty() {
             self.mid_line = !shown.ends_with('\n');
-            self.to_stdout(shown);
+            self.write_stdout(shown);
         }
     }
 
@@ -87,7 +87,7 @@ impl Output {
         let shown = escape_for_terminal(&held).into_owned();
         self.show_answer(&shown);
         if self.answer_on_terminal && self.mid_line {
-            self.to_stdout("\n");
+            self.write_stdout("\n");
             self.mid_line = false;
         }
     }
@@ -95,14 +95,14 @@ impl Output {
     /// A line for people.
     pub(crate) fn note(&mut self, line: &str) {
         self.break_line();
-        self.to_stderr(&format!("{}\n", escape_for_terminal(line)));
+        self.write_stderr(&format!("{}\n", escape_for_terminal(line)));
     }
 
     /// A line whose beginning is coloured where colours are.
     pub(crate) fn marked(&mut self, mark: &str, colour: Colour, line: &str) {
         self.break_line();
         let mark = if self.style.colour { format!("{}{mark}\x1b[0m", colour.code()) } else { mark.to_owned() };
-        self.to_stderr(&format!("{mark} {}\n", escape_for_terminal(line)));
+        self.write_stderr(&format!("{mark} {}\n", escape_for_terminal(line)));
     }
 
     /// What went wrong.
@@ -112,28 +112,28 @@ impl Output {
 
     /// Text that asks for an answer on the same line.
     pub(crate) fn ask(&mut self, text: &str) {
-        self.to_stderr(text);
+        self.write_stderr(text);
     }
 
     /// Draws over the current line of a live terminal.
     pub(crate) fn status(&mut self, line: &str) {
         if self.style.live && !self.mid_line {
-            self.to_stderr(&format!("\r\x1b[2K{}", escape_for_terminal(line)));
+            self.write_stderr(&format!("\r\x1b[2K{}", escape_for_terminal(line)));
         }
     }
 
     /// Something that is already safe to print, such as a page of text of our own.
     pub(crate) fn page(&mut self, text: &str) {
-        self.to_stdout(text);
+        self.write_stdout(text);
     }
 
     fn break_line(&mut self) {
         if std::mem::take(&mut self.mid_line) {
-            self.to_stderr("\n");
+            self.write_stderr("\n");
         }
     }
 
-    fn to_stdout(&mut self, text: &str) {
+    fn write_stdout(&mut self, text: &str) {
         if self.stdout_gone {
             return;
         }
@@ -142,12 +142,12 @@ impl Output {
             self.stdout_gone = true;
             // A reader that has had enough is no fault (CLI-4); a full disk is.
             if error.kind() != io::ErrorKind::BrokenPipe {
-                self.to_stderr(&format!("error: the answer cannot be written: {error}\n"));
+                self.write_stderr(&format!("error: the answer cannot be written: {error}\n"));
             }
         }
     }
 
-    fn to_stderr(&mut self, text: &str) {
+    fn write_stderr(&mut self, text: &str) {
         // If even stderr is gone there is nobody left to tell.
         let _ = self.stderr.write_all(text.as_bytes()).and_then(|()| self.stderr.flush());
     }

@@ -65,6 +65,7 @@ struct World {
     stored: HashMap<NodeId, NodeDraft>,
     active: Option<NodeId>,
     finished: Option<EndReason>,
+    begun: HashSet<ToolCallId>,
     rates: Rates,
 }
 
@@ -131,6 +132,7 @@ impl World {
             stored: HashMap::new(),
             active: None,
             finished: None,
+            begun: HashSet::new(),
             rates,
         }
     }
@@ -196,7 +198,10 @@ impl World {
             }
             Effect::Prepare { call } => self.pending.push(Pending::Prepare(call.tool_call_id)),
             Effect::Authorize(call) => self.pending.push(Pending::Authorize(call)),
-            Effect::Execute(call) => self.pending.push(Pending::Execute(call)),
+            Effect::Execute(call) => {
+                assert!(self.begun.contains(&call), "a call runs that was not written down as begun");
+                self.pending.push(Pending::Execute(call));
+            }
             Effect::Relieve { job, .. } => self.pending.push(Pending::Relief(job)),
             Effect::Abort(target) => {
                 self.aborted.insert(format!("{target:?}"));
@@ -211,6 +216,7 @@ impl World {
     }
 
     fn store(&mut self, writes: Vec<Write>) {
+        self.check_results_and_events(&writes);
         for write in writes {
             match write {
                 Write::Node(node) => {
@@ -228,6 +234,25 @@ impl World {
                 Write::Event(_) | Write::Run(_) => {}
             }
         }
+    }
+
+    /// RUN-14: a result and its event are one commit, and what begins was written down as begun.
+    fn check_results_and_events(&mut self, writes: &[Write]) {
+        let ends = [EventType::ToolCompleted, EventType::ToolFailed, EventType::ToolDenied];
+        let mut told = Vec::new();
+        for write in writes {
+            let Write::Event(event) = write else { continue };
+            if event.event_type == EventType::ToolStarted {
+                self.begun.insert(event.tool_call_id.clone().unwrap());
+            } else if ends.contains(&event.event_type) {
+                told.push(event.node_id.clone().unwrap());
+            }
+        }
+        let results = writes.iter().filter_map(|write| match write {
+            Write::Node(node) if node.role == Role::Tool => Some(node.node_id.clone()),
+            _ => None,
+        });
+        assert_eq!(results.collect::<Vec<_>>(), told, "each result node has its event in the same commit");
     }
 
     fn complete(&mut self, pending: Pending) -> Input {
@@ -388,7 +413,7 @@ fn orphans(path: &Path) -> usize {
     path.unanswered().len()
 }
 
-/// RUN-24: every run ends, nothing follows `Finish`, and no request or path left behind has an orphan call or result.
+/// RUN-24, RUN-14: every run ends, nothing follows `Finish`, and no request or path left behind has an orphan call or result.
 /// RUN-19: the session is usable at once, whatever happened to the run before.
 #[test]
 fn random_worlds() {

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::testing::properties;
 
 /// Everything a parser says about bytes that come in these chunks.
 fn lines(ends: LineEnds, limit: usize, chunks: &[&[u8]]) -> Result<Vec<String>, TooLong> {
@@ -127,6 +128,8 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
+    #![proptest_config(properties())]
+
     /// TST-4: the cut into chunks never shows, for any bytes.
     #[test]
     fn chunking_never_shows(bytes in stream(), places in prop::collection::vec(any::<prop::sample::Index>(), 0..12)) {

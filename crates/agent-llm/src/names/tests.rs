@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::testing::properties;
 
 const TOOLS: [&str; 4] = ["code.read_file", "code.write_file", "internal.load_skill", "plain"];
 
@@ -86,6 +87,8 @@ fn names_may_come_in_pieces() {
 }
 
 proptest! {
+    #![proptest_config(properties())]
+
     /// PRV-4: every set of names has legal wire names that lead back, each to its own.
     #[test]
     fn the_way_there_and_back(names in prop::collection::btree_set("[a-b._ é]{0,5}|[a.]{60,70}", 0..12)) {

@@ -198,7 +198,7 @@ fn reasons_that_lie() {
     check_end(&[HI, TOOL_STOP, DONE], "done end_turn \"Hi\"");
 }
 
-/// STRM-17, RUN-9: an empty reply is complete and empty, for the loop to deal with; content_filter is told as such.
+/// STRM-17: an empty reply is complete and empty, for the loop to deal with; content_filter is told as such.
 #[test]
 fn empty_replies() {
     check(&[STOP], &["started m", "done end_turn"]);

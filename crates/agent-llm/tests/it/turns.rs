@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use agent_protocol::{
-    ContentBlock, ModelEvent, ModelMessage, ModelRequest, Object, Reply as ModelReply, Role, StopKind, ToolResultBlock,
+    ContentBlock, ModelEvent, ModelMessage, ModelRequest, Object, Reply as ModelReply, Role, StopKind, SystemBlock,
+    ToolResultBlock,
 };
 use agent_testkit::{Call, Protocol, Reply, ScriptedServer, prefix_violations};
 use serde_json::json;
@@ -31,6 +32,18 @@ fn go_on(request: &mut ModelRequest, reply: &ModelReply) {
     }
 }
 
+fn rule() -> SystemBlock {
+    SystemBlock {
+        block_id: "system.core".to_owned(),
+        source: "test".to_owned(),
+        content: "RULE-42".to_owned(),
+        priority: 0,
+        dynamic: false,
+        token_count: 3,
+        metadata: Object::new(),
+    }
+}
+
 fn scripted() -> ModelRequest {
     ModelRequest { model: agent_testkit::MODEL.to_owned(), ..request() }
 }
@@ -53,6 +66,7 @@ async fn turns_with_tools() {
         let adapter = adapter(protocol.provider(), &server.base_url(protocol));
         let mut request = scripted();
         request.tools = Arc::new(tools.map(tool).to_vec().into());
+        request.system = Arc::new(vec![rule()].into());
         for name in tools {
             let all = events(&*adapter, request.clone()).await;
             let (reply, _) = completed(&all);
@@ -65,7 +79,12 @@ async fn turns_with_tools() {
         }
         assert_eq!(completed(&events(&*adapter, request).await).0.text(), "Done.");
         server.assert_valid();
-        assert_eq!(prefix_violations(&server.requests()), Vec::<String>::new());
+        let requests = server.requests();
+        assert_eq!(prefix_violations(&requests), Vec::<String>::new());
+        assert_eq!(requests.len(), tools.len() + 1);
+        for request in requests {
+            assert_eq!(request.messages()[0], json!({"role": "system", "content": "RULE-42"}));
+        }
     }
 }
 
@@ -100,7 +119,7 @@ async fn every_delta_of_a_flood_arrives() {
     }
 }
 
-/// RUN-16 and RUN-7 begin here: a reply that the limit cut says so, in both protocols.
+/// A reply that the limit cut says so, in both protocols.
 #[tokio::test]
 async fn a_reply_cut_by_the_limit() {
     for protocol in PROTOCOLS {

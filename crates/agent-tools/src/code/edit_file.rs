@@ -171,7 +171,8 @@ fn write(place: Destination, change: Change, context: &CallContext) -> Result<To
     };
     let resolved = place.target.resolved.to_string_lossy().into_owned();
     place.write(&change.content, context)?;
-    Ok(tool::output(&edited)?.with("resolved_path", resolved))
+    let summary = tool::counted(edited.replacements.unwrap_or(edited.edits_applied), "replacement");
+    Ok(tool::output(&edited)?.with("resolved_path", resolved).summary(summary))
 }
 
 #[cfg(test)]

@@ -70,6 +70,10 @@ pub(crate) struct Pass {
 }
 
 impl Listing for Listed {
+    fn noun(&self) -> &'static str {
+        "entry"
+    }
+
     fn len(&self) -> usize {
         self.entries.len()
     }

@@ -11,6 +11,8 @@ use crate::{CallContext, ToolOutput};
 
 /// A list of results that may be cut at its end.
 pub(crate) trait Listing: Serialize {
+    /// What one result is called: `entry`.
+    fn noun(&self) -> &'static str;
     /// How many results there are.
     fn len(&self) -> usize;
     /// Keeps the first ones; `artifact` is where the others are, if they could be stored.
@@ -25,8 +27,9 @@ pub(crate) fn fitted(
     context: &CallContext,
 ) -> Result<ToolOutput, ErrorPayload> {
     let whole = text(&listing)?;
+    let summary = tool::counted(listing.len(), listing.noun());
     if whole.len() <= limits.result_bytes {
-        return tool::output(&listing);
+        return Ok(tool::output(&listing)?.summary(summary));
     }
     let stored = store(&whole, filename, limits.artifact_max_bytes, context);
     let artifact = stored.as_ref().ok();
@@ -38,7 +41,7 @@ pub(crate) fn fitted(
         listing.cut(kept, artifact);
         size = text(&listing)?.len();
     }
-    let mut output = tool::output(&listing)?.with("results", all as u64);
+    let mut output = tool::output(&listing)?.with("results", all as u64).summary(summary);
     match stored {
         Ok(artifact_id) => output.content.push(ContentBlock::ArtifactRef(ArtifactRef {
             artifact_id,
@@ -57,7 +60,8 @@ fn text(listing: &impl Serialize) -> Result<String, ErrorPayload> {
     })
 }
 
-fn store(text: &str, filename: &str, max_bytes: u64, context: &CallContext) -> io::Result<ArtifactId> {
+/// Makes a whole result an artifact, without known secrets. Blocking.
+pub(crate) fn store(text: &str, filename: &str, max_bytes: u64, context: &CallContext) -> io::Result<ArtifactId> {
     let text = redacted(&context.secrets, text);
     let mut file = context.artifacts.begin(filename, "application/json")?;
     let end = usize::try_from(max_bytes).unwrap_or(usize::MAX).min(text.len());

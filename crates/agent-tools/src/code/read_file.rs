@@ -89,7 +89,8 @@ fn read(file: &OpenFile, shown: String, wanted: Wanted, context: &CallContext) -
         }
     };
     context.versions.record(file.path(), version);
-    let output = tool::output(&page.shown(shown, file.size()))?;
+    let summary = page.summary();
+    let output = tool::output(&page.shown(shown, file.size()))?.summary(summary);
     let output = output.with("resolved_path", file.path().to_string_lossy().into_owned());
     Ok(match version {
         FileVersion::Content(hash) => output.with("content_hash", blake3::Hash::from_bytes(hash).to_string()),

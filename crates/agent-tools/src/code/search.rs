@@ -62,6 +62,10 @@ struct Matches {
 }
 
 impl Listing for Matches {
+    fn noun(&self) -> &'static str {
+        "match"
+    }
+
     fn len(&self) -> usize {
         self.matches.len()
     }

@@ -93,3 +93,13 @@ fn tools_register_and_check_their_arguments() {
         assert_eq!(check(name, arguments), Err(format!("invalid arguments for {name}: {problem}")));
     }
 }
+
+/// CLI-2: every call leaves one line for people about what came of it.
+#[test]
+fn counts_in_words() {
+    for (count, noun, words) in
+        [(0, "line", "0 lines"), (1, "match", "1 match"), (2, "match", "2 matches"), (3, "entry", "3 entries")]
+    {
+        assert_eq!(super::tool::counted(count, noun), words);
+    }
+}

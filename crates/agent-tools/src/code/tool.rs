@@ -85,6 +85,18 @@ pub(crate) fn blocking_call(
     })
 }
 
+/// So many of something, for people: `1 match`, `2 matches`, `0 entries`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    if count == 1 {
+        return format!("1 {noun}");
+    }
+    match noun.strip_suffix('y') {
+        Some(stem) => format!("{count} {stem}ies"),
+        None if noun.ends_with("ch") => format!("{count} {noun}es"),
+        None => format!("{count} {noun}s"),
+    }
+}
+
 /// A result struct as the output of a call.
 pub(crate) fn output(result: &impl Serialize) -> Result<ToolOutput, ErrorPayload> {
     serde_json::to_value(result).map(ToolOutput::value).map_err(|error| {

@@ -85,7 +85,9 @@ fn write(place: Destination, content: &str, context: &CallContext) -> Result<Too
     let resolved = place.target.resolved.to_string_lossy().into_owned();
     place.write(content.as_bytes(), context)?;
     let written = Written { path, bytes_written: content.len(), created: !overwritten, overwritten };
-    Ok(tool::output(&written)?.with("resolved_path", resolved))
+    let verb = if overwritten { "overwritten" } else { "created" };
+    let summary = format!("{verb}, {}", tool::counted(content.len(), "byte"));
+    Ok(tool::output(&written)?.with("resolved_path", resolved).summary(summary))
 }
 
 #[cfg(test)]

@@ -53,3 +53,17 @@ async fn a_late_call_does_not_start() {
     let output = run(|_, _| async { panic!("must not run") }, context).await;
     assert_eq!(output.error.unwrap().code, ErrorCode::Cancelled);
 }
+
+/// TYP-2, ART-2: a big value goes to an artifact; the block keeps a summary and where the whole is.
+#[tokio::test]
+async fn big_values_become_artifacts() {
+    for value in [json!({ "rows": vec!["a row"; 20_000] }), json!("é".repeat(100_000))] {
+        let copy = value.clone();
+        let output = run(move |_, _| std::future::ready(Ok(copy.clone())), testing::context()).await;
+        let [ContentBlock::Json(block)] = output.content.as_slice() else { panic!("{:?}", output.content) };
+        assert!(block.data.is_none());
+        let summary = block.summary.as_ref().unwrap();
+        assert!(summary.len() < 4096 && summary.contains("bytes"), "{summary}");
+        assert!(block.artifact_id.is_some() || summary.contains("could be kept"), "{summary}");
+    }
+}

@@ -29,6 +29,8 @@ pub struct CallContext {
     pub artifacts: Arc<dyn ArtifactSink>,
     /// Knows what the session last saw of a file.
     pub versions: Arc<dyn FileVersions>,
+    /// A result bigger than this goes to an artifact, and its head stays (ART-2). Bytes.
+    pub result_bytes: usize,
     /// Takes secrets out of what commands print and of what becomes an artifact.
     pub secrets: KnownSecrets,
 }

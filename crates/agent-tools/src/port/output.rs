@@ -20,6 +20,15 @@ impl ToolOutput {
     /// Key in `metadata`: the content is what was there when the call was stopped.
     pub const PARTIAL: &'static str = "partial";
 
+    /// Key in `metadata`: one line for people about what came of the call.
+    pub const SUMMARY: &'static str = "summary";
+
+    /// Adds the line for people.
+    #[must_use]
+    pub fn summary(self, line: impl Into<String>) -> Self {
+        self.with(Self::SUMMARY, line.into())
+    }
+
     /// A success that shows this value.
     #[must_use]
     pub fn value(value: impl Into<Value>) -> Self {

@@ -46,30 +46,18 @@ impl World {
 
     /// A runtime whose person always gives this answer.
     pub(crate) async fn answering(&self, decision: DecisionKind) -> (AgentRuntime, Arc<Person>) {
-        let person = Arc::new(Person::new(decision));
+        let person = self.answering_with(decision);
         let builder = self.builder().permission_callback(person.clone());
         (builder.build().await.expect("the runtime builds"), person)
+    }
+
+    pub(crate) fn answering_with(&self, decision: DecisionKind) -> Arc<Person> {
+        Arc::new(Person::new(decision))
     }
 
     /// A file of the project.
     pub(crate) fn file(&self, path: &str) -> Option<String> {
         std::fs::read_to_string(self.home.project.join(path)).ok()
-    }
-
-    /// Everything the home holds on disk, as bytes: what must never be in it is looked for here.
-    pub(crate) fn stored_bytes(&self) -> Vec<u8> {
-        fn collect(folder: &std::path::Path, bytes: &mut Vec<u8>) {
-            for entry in std::fs::read_dir(folder).unwrap().flatten() {
-                if entry.file_type().unwrap().is_dir() {
-                    collect(&entry.path(), bytes);
-                } else {
-                    bytes.extend(std::fs::read(entry.path()).unwrap());
-                }
-            }
-        }
-        let mut bytes = Vec::new();
-        collect(&self.home.home, &mut bytes);
-        bytes
     }
 }
 
@@ -167,6 +155,7 @@ pub(crate) fn definition(name: &str, permission: Permission) -> ToolDefinition {
         input_schema: json!({
             "type": "object",
             "properties": { "n": { "type": "integer", "description": "Some number." } },
+            "additionalProperties": false,
         }),
         permission,
         tags: Vec::new(),

@@ -141,6 +141,15 @@ impl Page {
     }
 
     /// The result. `size` is that of the file.
+    /// One line for people.
+    pub(crate) fn summary(&self) -> String {
+        if self.binary {
+            return "binary".to_owned();
+        }
+        let lines = crate::code::tool::counted(self.content.lines().count(), "line");
+        if self.truncated { format!("{lines}, more follow") } else { lines }
+    }
+
     pub(crate) fn shown(mut self, path: String, size: u64) -> Shown {
         if self.binary {
             self.notes.push(format!("a binary file of {size} bytes; its content is not shown"));

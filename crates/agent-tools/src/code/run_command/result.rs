@@ -64,6 +64,9 @@ pub(super) fn of(
         note: (!notes.is_empty()).then(|| notes.join("; ")),
     };
     let mut output = tool::output(&ran)?.with("elapsed_ms", millis(finished.elapsed)).with("exit_code", ran.exit_code);
+    if let Exit::Code(code) = finished.exit {
+        output = output.summary(format!("exit code {code}"));
+    }
     output.content.extend(references);
     output.error = failure(finished.exit, shown, timeout);
     if finished.exit == Exit::Cancelled {

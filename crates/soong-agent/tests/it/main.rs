@@ -1,0 +1,20 @@
+//! The command as people and scripts meet it: the built binary, a real HTTP server with a script, a terminal where it
+//! matters.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test's world is broken where these fail")]
+
+mod answers;
+mod cancel;
+mod configuration;
+mod interrupted;
+mod messages;
+mod process;
+mod project;
+mod prompts;
+mod provider;
+mod secrets;
+mod storage;
+mod support;
+mod terminal;
+mod usage;
+mod watched;
