@@ -90,11 +90,21 @@ mod tests {
             let first = asset.text.lines().next().unwrap();
             assert!(first.starts_with("# "), "{}: the first line is its title: {first}", id.as_str());
             assert!(asset.text.len() > 80, "{} is too short to be of use", id.as_str());
-            for unfinished in ["TODO", "FIXME", "placeholder", "lorem ipsum"] {
+            for unfinished in ["TODO", "FIXME", "to be written", "lorem ipsum"] {
                 assert!(!asset.text.contains(unfinished), "{} holds {unfinished}", id.as_str());
             }
             assert!(!asset.text.contains("<!--"), "{}", id.as_str());
         }
+    }
+
+    /// CTX-8: the model is told what comes before what.
+    #[test]
+    fn precedence_is_said() {
+        let text = AssetId::SystemCore.load().text;
+        let line = text.lines().find(|line| line.contains("disagree")).unwrap();
+        let order = ["these rules", "permissions", "current message", "everything else"];
+        let places: Vec<_> = order.iter().map(|word| line.find(word).unwrap()).collect();
+        assert!(places.is_sorted(), "{line}");
     }
 
     /// AST-2: the ids of what exists so far.

@@ -77,3 +77,21 @@ pub struct Node {
     /// When it was stored.
     pub created_at: Timestamp,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// STO-6: exactly these node types. TYP-5: roles carry none of core's meanings.
+    #[test]
+    fn types_and_roles() {
+        let types: Vec<_> = NodeType::ALL.iter().map(|node_type| node_type.as_str()).collect();
+        assert_eq!(
+            types.join(" "),
+            "message skill_context memory_context instruction_context compaction child_result plan_instruction \
+             task_instruction task_board system_note"
+        );
+        let roles: Vec<_> = Role::ALL.iter().map(|role| role.as_str()).collect();
+        assert_eq!(roles, ["system", "user", "assistant", "tool"]);
+    }
+}

@@ -63,6 +63,37 @@ mod tests {
         }
     }
 
+    /// API-12, TYP-6: every field of the contract is there; what is not used yet stays.
+    #[test]
+    fn the_contracts_fields_are_there() {
+        let contract = [
+            ("ToolResult", "tool_call_id tool_name content is_error error metadata"),
+            (
+                "RuntimeEvent",
+                "event_id seq run_seq session_id agent_id run_id level event_type node_id tool_call_id payload created_at",
+            ),
+            ("PermissionDecision", "decision reason metadata"),
+            (
+                "AgentDefinition",
+                "agent_definition_id name description body model_profile suggested_tools tags overrides source metadata",
+            ),
+            ("ToolDefinition", "name description input_schema permission tags metadata"),
+            ("ErrorPayload", "type code message retryable details redacted"),
+        ];
+        for (name, fields) in contract {
+            let schema = boundary_schemas().into_iter().find(|schema| schema.name == name).unwrap().schema;
+            let mut ours: Vec<_> = schema["properties"].as_object().unwrap().keys().cloned().collect();
+            let mut theirs: Vec<_> = fields.split(' ').map(str::to_owned).collect();
+            ours.sort();
+            theirs.sort();
+            assert_eq!(ours, theirs, "{name}");
+        }
+        let block = schemars::schema_for!(crate::PromptBlock).to_value();
+        for field in ["block_id", "source", "content", "priority", "dynamic", "token_count", "metadata"] {
+            assert!(block["properties"].get(field).is_some(), "{field}");
+        }
+    }
+
     /// API-8: objects of boundary types are closed.
     #[test]
     fn boundary_objects_refuse_unknown_fields() {

@@ -1,5 +1,6 @@
 //! Asks about calls: pure policy first, then the person, one question at a time (PRM-5, PRM-9).
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use agent_policy::{ARGS_SUMMARY_BYTES, Facts, PathRules, PolicySettings, Question, Verdict, decide, request_summary};
@@ -50,28 +51,40 @@ impl Broker {
         tool: &ToolDefinition,
         facts: &Facts,
     ) -> Result<(), ErrorPayload> {
-        match self.judge(run, tool, facts) {
-            Verdict::Allow { .. } => return Ok(()),
-            Verdict::Deny { code, reason } => return Err(denied(code, &reason, "policy")),
-            Verdict::Ask(_) => {}
-        }
+        let question = match open_question(self.judge(run, tool, facts)) {
+            ControlFlow::Break(decided) => return decided,
+            ControlFlow::Continue(question) => question,
+        };
         let Some(callback) = &self.callback else {
-            return match self.judge(run, tool, facts).unattended() {
-                Verdict::Deny { code, reason } => Err(denied(code, &reason, "no_callback")),
-                Verdict::Allow { .. } | Verdict::Ask(_) => Ok(()),
-            };
+            return Err(nobody_to_ask(*question));
         };
         let _one_at_a_time = self.asking.lock().await;
         // A grant given while this call waited for its turn is honoured.
-        match self.judge(run, tool, facts) {
-            Verdict::Allow { .. } => Ok(()),
-            Verdict::Deny { code, reason } => Err(denied(code, &reason, "policy")),
-            Verdict::Ask(question) => ask(callback.as_ref(), run, call, tool, facts, *question).await,
+        match open_question(self.judge(run, tool, facts)) {
+            ControlFlow::Break(decided) => decided,
+            ControlFlow::Continue(question) => ask(callback.as_ref(), run, call, tool, facts, *question).await,
         }
     }
 
     fn judge(&self, run: &RunContext, tool: &ToolDefinition, facts: &Facts) -> Verdict {
         decide(tool, facts, &self.rules, &self.policy, &run.session.grants())
+    }
+}
+
+/// What is decided, or the question that is left.
+fn open_question(verdict: Verdict) -> ControlFlow<Result<(), ErrorPayload>, Box<Question>> {
+    match verdict {
+        Verdict::Allow { .. } => ControlFlow::Break(Ok(())),
+        Verdict::Deny { code, reason } => ControlFlow::Break(Err(denied(code, &reason, "policy"))),
+        Verdict::Ask(question) => ControlFlow::Continue(question),
+    }
+}
+
+fn nobody_to_ask(question: Question) -> ErrorPayload {
+    let code = question.without_callback;
+    match Verdict::Ask(Box::new(question)).unattended() {
+        Verdict::Deny { code, reason } => denied(code, &reason, "no_callback"),
+        Verdict::Allow { .. } | Verdict::Ask(_) => denied(code, "nobody can be asked", "no_callback"),
     }
 }
 

@@ -7,7 +7,7 @@
 //! It is deliberately no model (it understands nothing), no adapter, and no user of this workspace's other crates: each of
 //! them may depend on it in its tests. Where a test's world is broken it panics, as assertions do.
 //!
-//! Reading order: [`scratch`] and [`TestHome`] (where a test may write), [`Reply`] (what a model says), [`ScriptedServer`].
+//! Reading order: [`scratch()`] and [`TestHome`] (where a test may write), [`Reply`] (what a model says), [`ScriptedServer`].
 //!
 //! ```
 //! use agent_testkit::{Call, Protocol, Reply, ScriptedServer};

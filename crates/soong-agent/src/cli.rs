@@ -8,6 +8,8 @@ use clap::{Args, Parser, Subcommand};
 /// An agent that works on a project folder: it reads, changes and runs things there, and asks before it changes anything.
 #[derive(Debug, Parser)]
 #[command(name = "soong-agent", version, about, long_about = None, arg_required_else_help = true)]
+// Colours here would follow CLICOLOR_FORCE into pipes.
+#[command(color = clap::ColorChoice::Never)]
 #[command(after_help = "\
 Examples:
   soong-agent run \"What does this project do?\"
@@ -22,20 +24,22 @@ pub(crate) enum Command {
     /// Run the agent on a message
     Run(RunArguments),
     /// Look at the configuration
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: soong-agent config check")]
     Config(ConfigCommand),
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Answers go to stdout, everything else to stderr, so that `soong-agent run … > answer.md` holds just the answer.
-Permission questions are answered on the terminal, or by a script on stdin:
+The answer goes to stdout, everything else to stderr: `soong-agent run … > answer.md` holds just
+the answer. Permission questions are answered on the terminal, or by a script on stdin.
+
+Examples:
   soong-agent run \"Explain src/main.rs\"
   printf '1\\n' | soong-agent run --path ~/project \"Add a licence header to main.py\"
   git diff | soong-agent run -
 
-Exit codes: 0 done, 1 the run failed, 2 wrong usage or configuration, 3 done but a question went unanswered,
-130 cancelled with Ctrl-C.")]
+Exit codes: 0 done, 1 the run failed, 2 wrong usage or configuration, 3 done but a question went
+unanswered, 130 cancelled with Ctrl-C.")]
 pub(crate) struct RunArguments {
     /// What to do; `-` or nothing reads it from stdin
     pub(crate) message: Option<OsString>,

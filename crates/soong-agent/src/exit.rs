@@ -37,6 +37,14 @@ impl Exit {
         self.number().into()
     }
 
+    /// The same, when not all of the answer could be delivered: a script must not take half of it for the whole.
+    pub(crate) fn undelivered(self) -> Self {
+        match self {
+            Self::Completed | Self::Unanswered => Self::Failed,
+            other => other,
+        }
+    }
+
     /// The exit of a run that ended by itself.
     pub(crate) fn of_run(result: &RunResult, unanswered: bool) -> Self {
         match result.status {

@@ -32,7 +32,9 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments, &mut output),
         Command::Config(command) => config::run(command, &mut output),
     };
-    exit.report(&mut output).code()
+    let exit = exit.report(&mut output);
+    let exit = if output.is_complete() { exit } else { exit.undelivered() };
+    exit.code()
 }
 
 /// A command that the agent runs must not read our environment or memory (CLI-9): both hold keys.

@@ -2,7 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use agent_core::escape_for_terminal;
+use agent_core::{escape_for_terminal, shorten};
+use rustix::termios::tcgetwinsize;
 
 /// How stderr may look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +23,10 @@ pub(crate) struct Output {
     pub(crate) style: Style,
     /// The answer stands in the middle of a line of the terminal that notes share.
     mid_line: bool,
-    /// Nobody reads stdout any more; the run goes on without it.
+    /// Stdout takes no more; the run goes on without it.
     stdout_gone: bool,
+    /// Something that belongs on stdout could not be written, though somebody may be waiting for it.
+    lost: bool,
     /// What was held back because the next delta may belong to it.
     held: String,
 }
@@ -41,6 +44,7 @@ impl Output {
             stderr: Box::new(stderr),
             mid_line: false,
             stdout_gone: false,
+            lost: false,
             held: String::new(),
         }
     }
@@ -54,11 +58,13 @@ impl Output {
             style: Style { colour: false, live: false },
             mid_line: false,
             stdout_gone: false,
+            lost: false,
             held: String::new(),
         }
     }
 
-    /// Text of the answer. On a terminal escapes lose their power; into a file it goes as it is, but for escapes.
+    /// Text of the answer: on a terminal a piece, elsewhere all of it. On a terminal escapes lose their power; into a file it
+    /// goes as it is, but for escapes.
     pub(crate) fn answer(&mut self, text: &str) {
         if !self.answer_on_terminal {
             return self.write_stdout(&without_controls(text));
@@ -118,13 +124,20 @@ impl Output {
     /// Draws over the current line of a live terminal.
     pub(crate) fn status(&mut self, line: &str) {
         if self.style.live && !self.mid_line {
-            self.write_stderr(&format!("\r\x1b[2K{}", escape_for_terminal(line)));
+            // A line that wraps cannot be drawn over.
+            let line = escape_for_terminal(line);
+            self.write_stderr(&format!("\r\x1b[2K{}", shorten(&line, columns().saturating_sub(1))));
         }
     }
 
     /// Something that is already safe to print, such as a page of text of our own.
     pub(crate) fn page(&mut self, text: &str) {
         self.write_stdout(text);
+    }
+
+    /// Whether everything that belongs on stdout is there, as far as anybody reads it.
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.lost
     }
 
     fn break_line(&mut self) {
@@ -142,7 +155,8 @@ impl Output {
             self.stdout_gone = true;
             // A reader that has had enough is no fault (CLI-4); a full disk is.
             if error.kind() != io::ErrorKind::BrokenPipe {
-                self.write_stderr(&format!("error: the answer cannot be written: {error}\n"));
+                self.lost = true;
+                self.error(&format!("stdout cannot be written: {error}"));
             }
         }
     }
@@ -173,10 +187,22 @@ impl Colour {
     }
 }
 
-/// Text for a file: exact, but for control characters that would act on the terminal it is shown on later.
+/// How wide the terminal is; one that does not say is taken for an ordinary one.
+fn columns() -> usize {
+    let said = tcgetwinsize(io::stderr()).map(|size| usize::from(size.ws_col)).unwrap_or(0);
+    if said == 0 { 80 } else { said }
+}
+
+/// Text for a file: exact, but for control characters that would act on the terminal it is shown on later. A carriage
+/// return is one of them, unless it is half of a line end.
 fn without_controls(text: &str) -> String {
-    let shown = |c: char| !c.is_control() || matches!(c, '\n' | '\t' | '\r');
-    text.chars().map(|c| if shown(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+    let mut rest = text.chars().peekable();
+    let mut shown = String::with_capacity(text.len());
+    while let Some(c) = rest.next() {
+        let harmless = !c.is_control() || matches!(c, '\n' | '\t') || (c == '\r' && rest.peek() == Some(&'\n'));
+        shown.push(if harmless { c } else { char::REPLACEMENT_CHARACTER });
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -210,25 +236,23 @@ mod tests {
         for on_terminal in [true, false] {
             let (stdout, stderr) = (Sink::default(), Sink::default());
             let mut output = Output::to(stdout.clone(), stderr.clone(), on_terminal);
-            output.answer("\u{1b}[2J\u{1b}]0;x\u{7}ALL OK\u{9b}\n");
+            output.answer("\u{1b}[2J\u{1b}]0;x\u{7}ALL OK\u{9b}\rYES\n");
             output.end_answer();
             output.note("\u{1b}[31mred");
             for text in [stdout.text(), stderr.text()] {
-                assert!(!text.contains(['\u{1b}', '\u{7}', '\u{9b}']), "{text:?}");
+                assert!(!text.contains(['\u{1b}', '\u{7}', '\u{9b}', '\r']), "{text:?}");
             }
             assert!(stdout.text().contains("ALL OK"));
         }
     }
 
-    /// CLI-2: a file holds exactly the answer, whatever its pieces were.
+    /// CLI-2: a file holds exactly the answer.
     #[test]
     fn a_file_gets_exactly_the_answer() {
         let (stdout, stderr) = (Sink::default(), Sink::default());
         let mut output = Output::to(stdout.clone(), stderr.clone(), false);
         let answer = "Grüße 👩‍👩‍👧 \r\n\tdone";
-        for c in answer.chars() {
-            output.answer(&c.to_string());
-        }
+        output.answer(answer);
         output.end_answer();
         assert_eq!(stdout.text(), answer);
         assert_eq!(stderr.text(), "");

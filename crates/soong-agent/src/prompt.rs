@@ -67,6 +67,17 @@ impl Channel {
         }
         File::options().read(true).write(true).open("/dev/tty").map_or(Self::Nobody, Self::Terminal)
     }
+
+    /// Throws away what was typed on a terminal before a question is shown: it was not meant for it. What is typed from
+    /// here on is its answer, however quick.
+    pub(crate) fn forget_typed_ahead(&self) {
+        // A pipe has nothing typed ahead; a terminal that refuses is no worse than before.
+        let _ = match self {
+            Self::Stdin => tcflush(io::stdin(), QueueSelector::IFlush),
+            Self::Terminal(terminal) => tcflush(terminal, QueueSelector::IFlush),
+            Self::Nobody => Ok(()),
+        };
+    }
 }
 
 /// Shows a question.
@@ -115,16 +126,16 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Begins to read. On a terminal what was typed ahead is thrown away first: it was not meant for this question.
+    /// Begins to read.
     pub(crate) fn read(channel: &Channel) -> io::Result<Self> {
         let given_up = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&given_up);
         let reading = match channel {
             Channel::Nobody => tokio::spawn(async { PermissionDecision::unanswered("there is no terminal to ask on") }),
-            Channel::Stdin => tokio::task::spawn_blocking(move || answer(&io::stdin(), &stop)),
+            Channel::Stdin => tokio::task::spawn_blocking(move || answer(&io::stdin(), PIPE_TIMEOUT, &stop)),
             Channel::Terminal(terminal) => {
                 let terminal = terminal.try_clone()?;
-                tokio::task::spawn_blocking(move || answer(&terminal, &stop))
+                tokio::task::spawn_blocking(move || answer(&terminal, PIPE_TIMEOUT, &stop))
             }
         };
         Ok(Self { reading, given_up })
@@ -145,18 +156,15 @@ impl Drop for Answer {
     }
 }
 
-fn answer<T: AsFd + IsTerminal>(from: &T, stop: &AtomicBool) -> PermissionDecision {
-    let timeout = if from.is_terminal() {
-        // Where it cannot be thrown away, it is read as the answer; that is no worse than before.
-        let _ = tcflush(from.as_fd(), QueueSelector::IFlush);
-        None
-    } else {
-        Some(PIPE_TIMEOUT)
-    };
+/// Waits for a person as long as it takes, for a script as long as `patience`.
+fn answer<T: AsFd + IsTerminal>(from: &T, patience: Duration, stop: &AtomicBool) -> PermissionDecision {
+    let timeout = (!from.is_terminal()).then_some(patience);
     match read_line(from.as_fd(), timeout, stop) {
         Line::Text(text) => parse(&text),
         Line::End => PermissionDecision::unanswered("the input ended"),
-        Line::TimedOut => PermissionDecision::unanswered("no answer came within 60 s"),
+        Line::TimedOut => {
+            PermissionDecision::unanswered(&format!("no answer came within {} s", patience.as_secs_f32()))
+        }
         Line::GivenUp => PermissionDecision::unanswered("the run was cancelled"),
         Line::Broken => PermissionDecision::unanswered("the input cannot be read"),
     }
@@ -238,7 +246,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let mut given = Vec::new();
         for _ in 0..3 {
-            let decision = answer(&file, &stop);
+            let decision = answer(&file, PIPE_TIMEOUT, &stop);
             given.push((decision.decision, decision.metadata.contains_key(PermissionDecision::UNANSWERED)));
         }
         given
@@ -269,9 +277,19 @@ mod tests {
         });
         let file = File::from(std::os::fd::OwnedFd::from(reader));
         let stop = AtomicBool::new(false);
-        assert_eq!(answer(&file, &stop).decision, DecisionKind::Deny);
-        assert_eq!(answer(&file, &stop).decision, DecisionKind::AllowOnce);
+        assert_eq!(answer(&file, PIPE_TIMEOUT, &stop).decision, DecisionKind::Deny);
+        assert_eq!(answer(&file, PIPE_TIMEOUT, &stop).decision, DecisionKind::AllowOnce);
         feeding.join().unwrap();
+    }
+
+    /// PERM-12: a pipe that stays open and silent is a denial after a while, and it says after how long.
+    #[test]
+    fn silence_on_a_pipe() {
+        let (reader, _writer) = io::pipe().unwrap();
+        let file = File::from(std::os::fd::OwnedFd::from(reader));
+        let silent = answer(&file, Duration::from_millis(250), &AtomicBool::new(false));
+        assert_eq!(silent.decision, DecisionKind::Deny);
+        assert_eq!(silent.metadata[PermissionDecision::UNANSWERED], "no answer came within 0.25 s");
     }
 
     /// A question that nobody waits for any more stops reading at once.
@@ -280,6 +298,6 @@ mod tests {
         let (reader, _writer) = io::pipe().unwrap();
         let file = File::from(std::os::fd::OwnedFd::from(reader));
         let stop = AtomicBool::new(true);
-        assert_eq!(answer(&file, &stop).decision, DecisionKind::Deny);
+        assert_eq!(answer(&file, PIPE_TIMEOUT, &stop).decision, DecisionKind::Deny);
     }
 }

@@ -1,5 +1,6 @@
 //! `soong-agent run`.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use agent_core::{
@@ -33,13 +34,33 @@ pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
             builder = builder.project_dir(path);
         }
         let agent = builder.build().await?;
-        let outcome = drive(&agent, message, session_id, questions, output).await;
-        agent.close().await;
-        outcome
+        let left = drive(&agent, message, session_id, questions, output).await;
+        if !matches!(left, Ok(Left::AtOnce(_))) {
+            agent.close().await;
+        }
+        left.map(Left::exit)
     });
-    // A thread that still waits for an answer on stdin must not hold up the end.
+    // Commands that still run are killed as they are dropped here. A thread that still waits for an answer on stdin must
+    // not hold up the end.
     runtime.shutdown_background();
     outcome
+}
+
+/// How a run is left.
+#[derive(Debug, Clone, Copy)]
+enum Left {
+    /// It has ended.
+    Ended(Exit),
+    /// The second Ctrl-C means now. What was committed is safe.
+    AtOnce(Exit),
+}
+
+impl Left {
+    fn exit(self) -> Exit {
+        match self {
+            Self::Ended(exit) | Self::AtOnce(exit) => exit,
+        }
+    }
 }
 
 async fn drive(
@@ -48,7 +69,7 @@ async fn drive(
     session_id: Option<SessionId>,
     questions: mpsc::Receiver<Question>,
     output: &mut Output,
-) -> Outcome {
+) -> Result<Left, Failure> {
     let signals = Signals::new().map_err(|error| Failure::failed(format!("cannot watch for Ctrl-C: {error}")))?;
     let channel = Channel::for_message(message.from_stdin);
     let run = agent.start(message.text, StartOptions { session_id, mode: None }).await?;
@@ -63,8 +84,10 @@ async fn drive(
         cancelled_by: None,
         last: None,
     };
-    face.watch(events).await?;
-    Ok(face.end().await)
+    match face.watch(events).await? {
+        ControlFlow::Break(exit) => Ok(Left::AtOnce(exit)),
+        ControlFlow::Continue(()) => Ok(Left::Ended(face.end().await)),
+    }
 }
 
 /// A run and the person in front of it.
@@ -80,40 +103,53 @@ struct Face<'o> {
     last: Option<RuntimeEvent>,
 }
 
+/// Whether to leave at once.
+type Go = ControlFlow<Exit>;
+
 impl Face<'_> {
-    async fn watch(&mut self, mut events: EventStream) -> Result<(), Failure> {
+    async fn watch(&mut self, mut events: EventStream) -> Result<Go, Failure> {
         let mut ticks = tokio::time::interval(TICK);
         loop {
-            tokio::select! {
+            let go = tokio::select! {
                 biased;
                 number = self.signals.next() => self.cancel(number),
                 event = events.next() => match event {
                     Ok(Some(event)) => self.see(event),
-                    Ok(None) => return Ok(()),
+                    Ok(None) => return Ok(Go::Continue(())),
                     Err(error) => return Err(Failure::failed(format!("the run cannot be watched any further: {error}"))),
                 },
                 Some(question) = self.questions.recv() => self.ask(question).await,
-                _ = ticks.tick(), if self.view.output.style.live => self.view.tick(),
+                _ = ticks.tick(), if self.view.output.style.live => self.tick(),
+            };
+            if go.is_break() {
+                return Ok(go);
             }
         }
     }
 
-    fn see(&mut self, event: RuntimeEvent) {
+    fn tick(&mut self) -> Go {
+        self.view.tick();
+        Go::Continue(())
+    }
+
+    fn see(&mut self, event: RuntimeEvent) -> Go {
         self.view.event(&event);
         if matches!(event.event_type, EventType::LoopCompleted | EventType::LoopFailed | EventType::LoopAborted) {
             self.last = Some(event);
         }
+        Go::Continue(())
     }
 
-    async fn ask(&mut self, (request, answer): Question) {
+    async fn ask(&mut self, (request, answer): Question) -> Go {
         self.view.settle();
+        self.channel.forget_typed_ahead();
         prompt::show(&request, self.view.output);
         let mut reading = match Answer::read(&self.channel) {
             Ok(reading) => reading,
             Err(error) => {
                 self.view.note(&format!("the terminal cannot be read: {error}"));
                 let _ = answer.send(PermissionDecision::unanswered("the terminal cannot be read"));
-                return;
+                return Go::Continue(());
             }
         };
         let decision = tokio::select! {
@@ -137,16 +173,17 @@ impl Face<'_> {
         }
         // The run may have been cancelled meanwhile; then nobody waits for it.
         let _ = answer.send(decision);
+        Go::Continue(())
     }
 
-    /// The first signal cancels the run, the second quits at once (CLI-4).
-    fn cancel(&mut self, number: u8) {
-        if self.cancelled_by.is_some() {
-            quit(number);
+    /// The first signal cancels the run, the second leaves at once (CLI-4).
+    fn cancel(&mut self, number: u8) -> Go {
+        if self.cancelled_by.replace(number).is_some() {
+            return Go::Break(Exit::Signal(number));
         }
-        self.cancelled_by = Some(number);
         self.view.note("stopping; once more quits at once");
         self.run.stop();
+        Go::Continue(())
     }
 
     async fn end(mut self) -> Exit {
@@ -157,11 +194,6 @@ impl Face<'_> {
             None => Exit::of_run(&result, self.unanswered),
         }
     }
-}
-
-#[expect(clippy::exit, reason = "the second Ctrl-C means now; what was committed is safe")]
-fn quit(number: u8) -> ! {
-    std::process::exit(i32::from(Exit::Signal(number).number()))
 }
 
 /// The signals that end a run.

@@ -2,11 +2,14 @@
 
 use std::time::Instant;
 
-use agent_core::{EventType, RunResult, RuntimeEvent, SessionId};
+use agent_core::{EventType, RunResult, RuntimeEvent, SessionId, escape_for_terminal, shorten};
 
 use crate::exit::describe;
 use crate::output::{Colour, Output};
 use crate::status::Status;
+
+/// More of a call than this does not help to recognise it.
+const MAX_COLUMNS: usize = 240;
 
 /// Shows a run's events.
 pub(crate) struct View<'o> {
@@ -119,7 +122,9 @@ impl<'o> View<'o> {
         if let Some(outcome) = outcome {
             line = format!("{line}: {}", outcome.lines().next().unwrap_or_default());
         }
-        self.output.marked(&format!("{mark:6}"), colour, &line);
+        // A model may call anything by any name.
+        let line = escape_for_terminal(&line);
+        self.output.marked(&format!("{mark:6}"), colour, &shorten(&line, MAX_COLUMNS));
         self.status.begin(format!("waiting for {}", self.model), Instant::now());
     }
 

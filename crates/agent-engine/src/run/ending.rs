@@ -18,7 +18,7 @@ impl Run {
     }
 
     fn drain_one(&mut self, target: Target, out: &mut Out) {
-        self.abort(target.clone(), out);
+        out.effect(Effect::Abort(target.clone()));
         out.effect(Effect::ArmDrain);
         self.phase = Phase::Draining(Drain {
             end: EndReason::AbortedStreaming,

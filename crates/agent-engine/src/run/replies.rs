@@ -6,7 +6,7 @@ use agent_protocol::{
 };
 
 use super::tools::Called;
-use super::{Effect, Out, Phase, RequestNo, Run, Target, Write, ending};
+use super::{Out, Phase, RequestNo, Run, Target, Write, ending};
 use crate::batch::{Batch, Slot, SlotState};
 use crate::compose::Overflow;
 use crate::loops::LoopWindow;
@@ -248,10 +248,6 @@ impl Run {
             self.conclude_if_drained(out);
         }
         true
-    }
-
-    pub(super) fn abort(&self, target: Target, out: &mut Out) {
-        out.effect(Effect::Abort(target));
     }
 }
 

@@ -1,6 +1,6 @@
 //! `code.edit_file` (COD-6).
 //!
-//! A change is applied to a working copy by a pure function that knows no files ([`apply`]); here it is only found out
+//! A change is applied to a working copy by a pure function that knows no files ([`apply()`]); here it is only found out
 //! what the text of the file is and where the outcome goes.
 
 mod apply;

@@ -81,14 +81,18 @@ async fn the_provider_knows_better() {
     }
 }
 
-/// STO-13: `context_built` names the hash of every system block and of the tool list.
+/// STO-13, CTX-1: `context_built` holds the budgets and what went in, and names the hash of every system block and of the tool list.
 #[tokio::test]
 async fn context_built_names_hashes() {
     let world = World::new("hashes", Protocol::OpenAi).await;
     world.server.push(Reply::text("Hi."));
     let runtime = world.runtime().await;
     let ran = run(&runtime, "Hi?").await;
-    let fixed = &ran.of_type(EventType::ContextBuilt)[0].payload["fixed_part"];
+    let report = &ran.of_type(EventType::ContextBuilt)[0].payload;
+    for field in ["budgets", "nodes_in", "nodes_out", "first_kept_node_id", "last_node_id", "epoch_because"] {
+        assert!(report.contains_key(field), "{field}");
+    }
+    let fixed = &report["fixed_part"];
     assert_eq!(fixed["system_blocks"].as_array().unwrap().len(), 5);
     assert_eq!(fixed["tools"]["hash"].as_str().unwrap().len(), 64);
     runtime.close().await;

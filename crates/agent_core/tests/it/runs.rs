@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::{World, counting, run, watch};
 
-/// RUN-5, RUN-8, API-3: one message, one answer, in both protocols; the timeline in its order.
+/// RUN-5, RUN-8, API-3, PRV-2: one message, one answer, in both protocols; the timeline in its order.
 #[tokio::test]
 async fn one_answer() {
     for &protocol in Protocol::ALL {
@@ -32,6 +32,7 @@ async fn one_answer() {
                 "loop_completed"
             ]
         );
+        assert_eq!(world.server.requests()[0].path, protocol.path());
         let seqs: Vec<_> = ran.events.iter().filter_map(|event| event.seq).collect();
         assert_eq!(seqs, (1..=7).collect::<Vec<_>>(), "EVT-4: gapless, in order");
         let usage = &ran.of_type(EventType::LoopCompleted)[0].payload["usage"];

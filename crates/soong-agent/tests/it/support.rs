@@ -140,7 +140,8 @@ impl World {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let store = SqliteStore::open(settings).await.expect("the record opens");
-            let events = store.events(&SessionId::parse(session).unwrap(), 0, 10_000).await.expect("the record is whole");
+            let events =
+                store.events(&SessionId::parse(session).unwrap(), 0, 10_000).await.expect("the record is whole");
             store.close().await;
             events
         })

@@ -28,6 +28,7 @@ impl Watched {
             while let Ok(read @ 1..) = from.read(&mut chunk) {
                 writer.change(|state| state.bytes.extend(&chunk[..read]));
             }
+            drop(from);
             writer.change(|state| state.ended = true);
         });
         watched

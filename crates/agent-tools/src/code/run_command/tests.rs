@@ -90,7 +90,7 @@ fn background_children_do_not_hold_the_call() {
     }
 }
 
-/// EXEC-02: a timeout is a failure that keeps what was printed, and ends the whole group.
+/// EXEC-02, ERR-6: a timeout is a failure that keeps what was printed, and ends the whole group.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_timeout_keeps_what_was_printed() {

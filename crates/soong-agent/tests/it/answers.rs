@@ -1,0 +1,189 @@
+//! What stands on stdout, what on stderr, and how it looks (CLI-2).
+
+use std::fs::File;
+use std::process::Stdio;
+
+use agent_testkit::{Call, Reply, Stop};
+use serde_json::json;
+
+use crate::process::Running;
+use crate::support::{World, calls, read};
+use crate::terminal::Terminal;
+
+/// CLI-2: a file holds exactly the answer; what the model says between tool calls, tool lines, usage and the session are
+/// on stderr.
+#[test]
+fn a_file_holds_just_the_answer() {
+    for world in World::each("just_the_answer") {
+        world.home.write("project/a.txt", "x\n");
+        let answer = "Zwölf Tees.\n\n```sh\nls\t-l\n```\r\nEnd without a line end: 👩‍👩‍👧";
+        world.server.script([
+            Reply::text("Let me look at it.").chunks(4).calls([read("a.txt")]),
+            Reply::text("And at what is not there.").calls([read("b.txt")]),
+            Reply::text(answer).chunks(9),
+        ]);
+        let path = world.home.root.join("answer.md");
+        let mut command = world.agent(["run", "How many?"]);
+        command.stdout(File::create(&path).unwrap());
+        let ended = Running::with_stdout(command).ends().exits(0);
+        assert_eq!(std::fs::read_to_string(path).unwrap(), answer);
+        let session = ended.clone().session();
+        ended.never_says(&["Zwölf"]).says(&[
+            "Let me look at it.",
+            "ok     code.read_file a.txt",
+            "And at what is not there.",
+            "failed code.read_file b.txt",
+            "3 turns",
+            &session,
+        ]);
+    }
+}
+
+/// RUN-7: an answer that came in parts, because of the output limit, is their concatenation, without separators.
+#[test]
+fn an_answer_in_parts() {
+    for world in World::each("answer_in_parts") {
+        world.server.script([
+            Reply::text("One and a ha").stop(Stop::Length),
+            Reply::text("lf and two").stop(Stop::Length),
+            Reply::text(" is all."),
+        ]);
+        world.run(&["run", "Count."]).exits(0).answers("One and a half and two is all.");
+    }
+}
+
+const TRICKS: &str = "\u{1b}[2J\u{1b}]0;x\u{7}\u{1b}]52;c;aGk=\u{7}\u{9b}31mALL OK\rsee";
+
+/// CLI-01, CLI-02: what models and files say controls no terminal, in answers, tool lines, errors and prompts; long names
+/// are cut between characters. What is stored is what was said.
+#[test]
+fn tricks_are_shown_harmless() {
+    for world in World::each("tricks") {
+        world.home.write("project/a.txt", TRICKS);
+        let family = "👩‍👩‍👧".repeat(1000);
+        let replies = [
+            Reply::text(TRICKS).calls([read("a.txt"), read(TRICKS), read(&family)]),
+            calls(Call::new(TRICKS, json!({}))),
+            calls(Call::new("code.write_file", json!({"path": format!("{TRICKS}.txt"), "content": TRICKS}))),
+            Reply::text(TRICKS),
+        ];
+        world.server.script(replies.clone());
+        let ended = world.run_answered("Look.", "3\n").exits(0);
+        for text in [&ended.stdout, &ended.stderr] {
+            assert!(text.contains("ALL OK"), "{text}");
+            let odd: Vec<char> = text.chars().filter(|c| c.is_control() && !matches!(c, '\n' | '\t')).collect();
+            assert_eq!(odd, Vec::<char>::new(), "{text:?}");
+        }
+        assert!(world.results(1).contains("\\u001b[2J"), "the model has what the file holds");
+
+        world.server.script(replies);
+        let mut terminal = Terminal::start(world.on_terminal(["run", "Look."]));
+        terminal.shows("1, 2 or 3? ").types("3\n");
+        let (code, screen) = terminal.ends();
+        assert_eq!(code, 0, "{screen}");
+        for trick in ["\x1b[2J", "\x1b]", "\x07", "\u{9b}", "OK\rs"] {
+            assert!(!screen.contains(trick), "{screen:?}");
+        }
+    }
+}
+
+/// CLI-11: no escapes with `NO_COLOR`, on a dumb terminal, or without one, whatever `CLICOLOR_FORCE` says; colours on a
+/// terminal, also when `NO_COLOR` is empty.
+#[test]
+fn colours() {
+    let world = World::new("colours");
+    let run = |variables: &[(&str, &str)], arguments: &[&str]| {
+        world.server.script([calls(read("no.txt")), Reply::text("Done.")]);
+        let mut command = world.on_terminal(arguments);
+        let (_, screen) = Terminal::start({
+            command.envs(variables.iter().copied());
+            command
+        })
+        .ends();
+        screen
+    };
+    let message = &["run", "hi"];
+    for (variables, coloured) in [
+        (&[][..], true),
+        (&[("NO_COLOR", "")], true),
+        (&[("NO_COLOR", "1")], false),
+        (&[("TERM", "dumb")], false),
+        (&[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], false),
+    ] {
+        let screen = run(variables, message);
+        assert_eq!(screen.contains('\x1b'), coloured, "{variables:?}: {screen:?}");
+        assert!(screen.contains("Done.") && screen.contains("failed"), "{screen}");
+    }
+    world.server.script([calls(read("no.txt")), Reply::text("Done.")]);
+    for arguments in [&["run", "hi"][..], &["--help"], &["walk"], &["config", "check"]] {
+        let mut piped = world.agent(arguments);
+        piped.env("CLICOLOR_FORCE", "1").env("TERM", "xterm-256color");
+        let ended = Running::start(piped).ends();
+        assert!(!ended.stdout.contains('\x1b') && !ended.stderr.contains('\x1b'), "{ended:?}");
+        let mut plain = world.on_terminal(arguments);
+        plain.env("NO_COLOR", "1");
+        if arguments[0] != "run" {
+            let (_, screen) = Terminal::start(plain).ends();
+            assert!(!screen.contains('\x1b'), "{screen:?}");
+        }
+    }
+}
+
+/// CLI-2: on a terminal the text of every turn streams, and no answer runs into the next line.
+#[test]
+fn a_terminal_shows_all_text() {
+    for world in World::each("terminal_shows_all") {
+        let (reply, gate) = Reply::text("First this. Then that.").chunks(2).calls([read("no.txt")]).gated();
+        world.server.script([reply, Reply::text("Done.")]);
+        let mut command = world.on_terminal(["run", "hi"]);
+        command.env("NO_COLOR", "1");
+        let mut terminal = Terminal::start(command);
+        gate.release(2);
+        terminal.shows("First");
+        gate.release_all();
+        let (code, screen) = terminal.ends();
+        assert_eq!(code, 0);
+        assert!(screen.contains("First this. Then that.\r\nfailed code.read_file no.txt"), "{screen:?}");
+        assert!(screen.contains("\r\nDone.\r\n2 turns"), "{screen:?}");
+    }
+}
+
+/// CLI-4: when nobody reads stdout any more, or nobody stderr, the run goes on quietly and its record is whole.
+#[test]
+fn nobody_reads() {
+    for world in World::each("nobody_reads") {
+        world.server.script([calls(read("no.txt")), Reply::text("Nobody hears this.")]);
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = world.agent(["run", "hi"]);
+        command.stdout(writer);
+        let ended = Running::with_stdout(command).ends().exits(0).never_says(&["error", "ipe"]);
+        let session = ended.session();
+        assert_eq!(world.event_types(&session).last(), Some(&"loop_completed"));
+        world.goes_on(&session);
+
+        world.server.push(Reply::text("Hello."));
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut deaf = world.agent(["run", "hi"]);
+        let output = deaf.stdout(Stdio::piped()).stderr(writer).output().unwrap();
+        assert_eq!((output.status.code(), output.stdout), (Some(0), b"Hello.".to_vec()));
+    }
+}
+
+/// An answer that cannot be written is not there: exit 1, and where it can be found is said.
+#[test]
+fn a_full_disk_for_the_answer() {
+    let world = World::new("full_disk_for_answer");
+    world.server.push(Reply::text("Much to say."));
+    let full = || Stdio::from(File::options().write(true).open("/dev/full").unwrap());
+    let mut command = world.agent(["run", "hi"]);
+    command.stdout(full());
+    let ended = Running::with_stdout(command).ends().exits(1).one_error().says(&["No space left"]);
+    world.goes_on(&ended.session());
+    for arguments in [&["config", "template"][..], &["config", "check"], &["config", "path"]] {
+        let mut command = world.agent(arguments);
+        command.stdout(full());
+        Running::with_stdout(command).ends().exits(1).one_error().says(&["No space left"]);
+    }
+}

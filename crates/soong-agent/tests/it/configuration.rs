@@ -1,0 +1,126 @@
+//! What happens when the configuration is missing or wrong, and the commands that help.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use agent_testkit::Reply;
+
+use crate::process::Ended;
+use crate::support::{BIN, World};
+
+/// CLI-1, CLI-07, API-10: without a configuration the error shows the two shell lines that make one, and nothing is created.
+/// The two lines work as they stand, also where the path needs quoting.
+#[test]
+fn no_configuration() {
+    for folder in ["fresh", "a user's home"] {
+        let mut world = World::new("no_configuration");
+        world.home.home = world.home.root.join(folder);
+        for command in [&["run", "hi"][..], &["config", "check"]] {
+            let missing = world.run(command).exits(2).one_error().answers("");
+            assert!(!world.home.home.exists(), "nothing was created");
+            let lines: Vec<_> = missing.stderr.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+            assert_eq!(lines.len(), 2, "{}", missing.stderr);
+            shell(&world, &lines.join(" && ")).exits(0);
+            world.run(&["config", "check"]).exits(0);
+            fs::remove_dir_all(&world.home.home).unwrap();
+        }
+    }
+}
+
+fn shell(world: &World, script: &str) -> Ended {
+    let programs = Path::new(BIN).parent().unwrap().display().to_string();
+    let path = format!("{programs}:{}", std::env::var("PATH").unwrap());
+    let mut command = world.home.command("sh");
+    command.args(["-c", script]).env("PATH", path);
+    crate::process::Running::start(command).ends()
+}
+
+/// CLI-07, CLI-04, CFG-1, CFG-7, CFG-8: whatever is wrong is said with file, line, key and what would be right; every
+/// command says it alike; exit 2, nothing asked, nothing created.
+#[test]
+fn broken_configurations() {
+    let world = World::new("broken_configurations");
+    let cases: [(&[u8], &[&str]); 12] = [
+        (b"", &["config.toml"]),
+        (b"\n# nothing\n", &["config.toml"]),
+        (b"[model\nname = 1", &["config.toml:1:"]),
+        (b"[model]\nnam = \"x\"\n", &["config.toml:2:", "model.nam", "`model.name`"]),
+        (b"[model]\ncontext_window = \"8k\"\n", &["config.toml:2:", "model.context_window", "\"8k\"", "8192"]),
+        (b"[model]\nnam = 1\n[runtime]\nmax_turns = -1\n", &["2 problems", "model.nam", "runtime.max_turns"]),
+        (b"[model]\nname = \"caf\xe9\"\n", &["UTF-8", "line 2"]),
+        (b"[model]\ncontext_window = 1024\n", &["config.toml", "1024"]),
+        (b"[model]\nprovider = \"olama\"\n", &["olama", "ollama"]),
+        (b"[model]\nbase_url = \"not a url\"\n", &["base_url"]),
+        (b"[model]\nbase_url = \"http://192.0.2.1\"\napi_key_env = \"K\"\n", &["unencrypted", "192.0.2.1"]),
+        (b"[context]\nactive_path_only = false\n", &["config.toml:2:", "context.active_path_only"]),
+    ];
+    for (text, words) in cases {
+        world.home.write(world.home.config_path(), text);
+        refused(&world, words);
+    }
+}
+
+/// CFG-12: a configuration that others could have written is not read; nor is one that is no file.
+#[test]
+fn distrusted_configurations() {
+    let world = World::new("distrusted_configurations");
+    fs::set_permissions(world.home.config_path(), fs::Permissions::from_mode(0o666)).unwrap();
+    refused(&world, &["config.toml", "chmod go-w"]);
+    fs::remove_file(world.home.config_path()).unwrap();
+    fs::create_dir(world.home.config_path()).unwrap();
+    refused(&world, &["config.toml is not a regular file"]);
+}
+
+#[track_caller]
+fn refused(world: &World, words: &[&str]) {
+    let run = world.run(&["run", "hi"]).exits(2).one_error().says(words).answers("");
+    let check = world.run(&["config", "check"]).exits(2).says(words).answers("");
+    assert_eq!(run.stderr, check.stderr);
+    assert_eq!(world.left_in_home(), Vec::<String>::new());
+    assert_eq!(world.server.request_count(), 0);
+}
+
+/// CLI-1, API-10: the template is a configuration; `config path` says where it belongs.
+#[test]
+fn path_template_and_check() {
+    let world = World::new("path_template_check");
+    let path = world.home.config_path().display().to_string();
+    world.run(&["config", "path"]).exits(0).answers(&format!("{path}\n"));
+    let template = world.run(&["config", "template"]).exits(0);
+    world.home.write(&path, &template.stdout);
+    let check = world.run(&["config", "check"]).exits(0);
+    assert!(check.stdout.contains(&format!("{path} is fine")) && check.stdout.contains("gemma4"), "{}", check.stdout);
+    assert_eq!(world.left_in_home(), Vec::<String>::new());
+}
+
+/// API-10: without `SOONG_AGENT_HOME` home is `~/.soong-agent`; without either there is none, and that is said.
+#[test]
+fn where_home_is() {
+    let mut world = World::new("where_home_is");
+    world.home.home = world.home.root.join(".soong-agent");
+    world.configure("");
+    world.server.push(Reply::text("At home."));
+    let mut command = world.agent(["run", "hi"]);
+    command.env_remove("SOONG_AGENT_HOME");
+    world.fed(command, b"").exits(0).answers("At home.");
+    assert!(world.left_in_home().contains(&"sessions.sqlite".to_owned()));
+    let mut command = world.agent(["run", "hi"]);
+    command.env_remove("SOONG_AGENT_HOME").env_remove("HOME");
+    world.fed(command, b"").exits(2).one_error().says(&["SOONG_AGENT_HOME"]);
+}
+
+/// API-14, CFG-12: nothing is read or written in a user's home that is not ours; what is made is private.
+#[test]
+fn home_is_the_only_place() {
+    let world = World::new("only_place");
+    world.home.write(".soong-agent/config.toml", "this is not TOML");
+    world.server.push(Reply::text("Hello."));
+    world.run(&["run", "hi"]).exits(0);
+    let names: Vec<_> = fs::read_dir(world.home.root.join(".soong-agent")).unwrap().flatten().collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    for name in world.left_in_home() {
+        let mode = fs::metadata(world.home.home.join(&name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{name} is for its owner only: {mode:o}");
+    }
+}
