@@ -17,8 +17,6 @@ pub(crate) enum BenchError {
     Launcher { source: serde_json::Error },
     #[error("{program} ended with {code:?}:\n{stderr}")]
     Failed { program: String, code: Option<i32>, stderr: String },
-    #[error("the launcher is as big as {program} ({launcher_kib} KiB), so that its memory cannot be told")]
-    TooSmall { program: String, launcher_kib: i64 },
     #[error("a clock cannot be read")]
     Clock { source: nix::errno::Errno },
     #[error("the system does not say what a process has used")]

@@ -53,7 +53,7 @@ impl Series {
     }
 
     fn peak(&self) -> Result<Samples, BenchError> {
-        Samples::new(self.spent.iter().map(|spent| spent.peak_kib as f64 / 1024.0))
+        Samples::new(self.spent.iter().filter_map(|spent| spent.peak_kib).map(|kib| kib as f64 / 1024.0))
     }
 
     fn to_first_request(&self) -> Result<Samples, BenchError> {

@@ -15,7 +15,7 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     }
     let scored = candidates.into_iter().filter_map(|candidate| {
         let known: Vec<char> = candidate.to_lowercase().chars().collect();
-        let edits = distance(&name, &known);
+        let edits = strsim::generic_damerau_levenshtein(&name, &known);
         let begins = name.len() >= 3 && (known.starts_with(&name) || name.starts_with(&known));
         let part = name.len() >= 4 && known.windows(name.len()).any(|window| window == name);
         (begins || part || edits <= tolerance(name.len())).then_some((edits, candidate))
@@ -28,24 +28,6 @@ fn tolerance(len: usize) -> usize {
         0..4 => 1,
         _ => (len / 3).max(2),
     }
-}
-
-/// Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours each cost one.
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut before_last = vec![0; b.len() + 1];
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let substituted = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            row[j] = substituted.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                row[j] = row[j].min(before_last[j - 2] + 1);
-            }
-        }
-        before_last = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
 }
 
 #[cfg(test)]

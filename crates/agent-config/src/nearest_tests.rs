@@ -1,4 +1,4 @@
-use super::{distance, nearest};
+use super::nearest;
 
 const KEYS: [&str; 6] = ["name", "base_url", "api_key_env", "timeout_ms", "max_output_tokens", "context_window"];
 
@@ -23,19 +23,4 @@ fn mistyped_names_find_their_key_and_strangers_find_none() {
     check("", None);
     check("frequency_penalty", None);
     check(&"a".repeat(1_000_000), None);
-}
-
-#[test]
-fn distance_is_a_metric_on_small_words() {
-    let words = ["", "a", "ab", "ba", "abc", "acb", "name", "nmae", "größe"];
-    let chars = |word: &str| word.chars().collect::<Vec<_>>();
-    for a in words {
-        assert_eq!(distance(&chars(a), &chars(a)), 0, "{a}");
-        for b in words {
-            assert_eq!(distance(&chars(a), &chars(b)), distance(&chars(b), &chars(a)), "{a} {b}");
-            assert!(distance(&chars(a), &chars(b)) <= chars(a).len().max(chars(b).len()), "{a} {b}");
-        }
-    }
-    assert_eq!(distance(&chars("nmae"), &chars("name")), 1);
-    assert_eq!(distance(&chars("kitten"), &chars("sitting")), 3);
 }

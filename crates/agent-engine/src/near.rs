@@ -1,5 +1,7 @@
 //! "Did you mean": names close to one that does not exist.
 
+use strsim::osa_distance;
+
 /// At most three names close to `wanted`, best first: names that share words with it, then names a few letters away. Case,
 /// separators and a prefix in front do not count as differences.
 #[must_use]
@@ -15,7 +17,7 @@ pub fn near_names<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) ->
             let candidate = plain(name);
             let last_part = candidate.rsplit('.').next().unwrap_or(&candidate);
             let shared = words(last_part).filter(|word| words(&wanted).any(|other| other == *word)).count();
-            let distance = distance(&wanted, &candidate).min(distance(&wanted, last_part));
+            let distance = osa_distance(&wanted, &candidate).min(osa_distance(&wanted, last_part));
             let missing = words(last_part).count() - shared;
             let close = distance <= 1 + last_part.len() / 4;
             (shared > 0 || close).then_some((missing, std::cmp::Reverse(shared), distance, name))
@@ -31,22 +33,6 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
 
 fn plain(name: &str) -> String {
     name.trim().to_lowercase().replace("__", ".").replace(['-', ' ', '/', ':'], "_")
-}
-
-/// Levenshtein distance in characters.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<_> = b.chars().collect();
-    let mut row: Vec<_> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@ mod schema;
 mod testing;
 
 pub use fn_tool::FnTool;
-pub use near::near_names;
 pub use port::{
     ArtifactFile, ArtifactSink, CallContext, EffectGuard, Fence, FenceClosed, FileStamp, FileVersion, FileVersions,
     Prepared, PreparedCall, ProgressSink, Tool, ToolOutput,

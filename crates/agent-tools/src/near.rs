@@ -9,8 +9,7 @@ const LONGEST: usize = 128;
 ///
 /// Case and separators do not count, and neither does a missing prefix: `read_file` and `code-read-file` both mean
 /// `code.read_file`.
-#[must_use]
-pub fn near_names<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+pub(crate) fn near_names<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = plain(wanted);
     let tail = format!("_{wanted}");
     closest(candidates, |candidate| {
@@ -59,7 +58,6 @@ mod tests {
         assert_eq!(near_names(wanted, TOOLS), expected, "{wanted}");
     }
 
-    /// RUN-15: near names of tools.
     #[test]
     fn tools_are_found_by_sloppy_names() {
         check("code_read_file", &["code.read_file", "code.edit_file"]);

@@ -4,10 +4,7 @@ use std::{collections::BTreeMap, sync::OnceLock};
 
 use agent_protocol::{ErrorPayload, Object, ToolClass, ToolDefinition};
 
-use crate::{
-    near::near_names,
-    schema::{ArgumentRules, SubsetViolation, check_subset},
-};
+use crate::schema::{ArgumentRules, SubsetViolation, check_subset};
 
 /// Tools by canonical name, each with whatever its owner binds to it: the registry never calls anything.
 #[derive(Debug)]
@@ -127,12 +124,6 @@ impl<B> Registry<B> {
     /// All names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.keys().map(String::as_str)
-    }
-
-    /// Names that were probably meant by one that does not exist, the likeliest first.
-    #[must_use]
-    pub fn near_names(&self, name: &str) -> Vec<&str> {
-        near_names(name, self.names())
     }
 }
 

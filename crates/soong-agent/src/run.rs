@@ -1,6 +1,5 @@
 //! `soong-agent run`.
 
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 use agent_core::{
@@ -82,12 +81,11 @@ async fn drive(
         questions,
         unanswered: false,
         cancelled_by: None,
+        leaving: false,
         last: None,
     };
-    match face.watch(events).await? {
-        ControlFlow::Break(exit) => Ok(Left::AtOnce(exit)),
-        ControlFlow::Continue(()) => Ok(Left::Ended(face.end().await)),
-    }
+    face.watch(events).await?;
+    Ok(face.leave().await)
 }
 
 /// A run and the person in front of it.
@@ -99,48 +97,40 @@ struct Face<'o> {
     questions: mpsc::Receiver<Question>,
     unanswered: bool,
     cancelled_by: Option<u8>,
+    /// The user cancelled twice.
+    leaving: bool,
     /// The event that ended the loop.
     last: Option<RuntimeEvent>,
 }
 
-/// Whether to leave at once.
-type Go = ControlFlow<Exit>;
-
 impl Face<'_> {
-    async fn watch(&mut self, mut events: EventStream) -> Result<Go, Failure> {
+    /// Until the run has ended, or must be left.
+    async fn watch(&mut self, mut events: EventStream) -> Result<(), Failure> {
         let mut ticks = tokio::time::interval(TICK);
-        loop {
-            let go = tokio::select! {
+        while !self.leaving {
+            tokio::select! {
                 biased;
                 number = self.signals.next() => self.cancel(number),
                 event = events.next() => match event {
                     Ok(Some(event)) => self.see(event),
-                    Ok(None) => return Ok(Go::Continue(())),
+                    Ok(None) => return Ok(()),
                     Err(error) => return Err(Failure::failed(format!("the run cannot be watched any further: {error}"))),
                 },
                 Some(question) = self.questions.recv() => self.ask(question).await,
-                _ = ticks.tick(), if self.view.output.style.live => self.tick(),
-            };
-            if go.is_break() {
-                return Ok(go);
+                _ = ticks.tick(), if self.view.output.style.live => self.view.tick(),
             }
         }
+        Ok(())
     }
 
-    fn tick(&mut self) -> Go {
-        self.view.tick();
-        Go::Continue(())
-    }
-
-    fn see(&mut self, event: RuntimeEvent) -> Go {
+    fn see(&mut self, event: RuntimeEvent) {
         self.view.event(&event);
         if matches!(event.event_type, EventType::LoopCompleted | EventType::LoopFailed | EventType::LoopAborted) {
             self.last = Some(event);
         }
-        Go::Continue(())
     }
 
-    async fn ask(&mut self, (request, answer): Question) -> Go {
+    async fn ask(&mut self, (request, answer): Question) {
         self.view.settle();
         self.channel.forget_typed_ahead();
         prompt::show(&request, self.view.output);
@@ -149,7 +139,7 @@ impl Face<'_> {
             Err(error) => {
                 self.view.note(&format!("the terminal cannot be read: {error}"));
                 let _ = answer.send(PermissionDecision::unanswered("the terminal cannot be read"));
-                return Go::Continue(());
+                return;
             }
         };
         let decision = tokio::select! {
@@ -173,26 +163,26 @@ impl Face<'_> {
         }
         // The run may have been cancelled meanwhile; then nobody waits for it.
         let _ = answer.send(decision);
-        Go::Continue(())
     }
 
     /// The first signal cancels the run, the second leaves at once (CLI-4).
-    fn cancel(&mut self, number: u8) -> Go {
+    fn cancel(&mut self, number: u8) {
         if self.cancelled_by.replace(number).is_some() {
-            return Go::Break(Exit::Signal(number));
+            self.leaving = true;
+            return;
         }
         self.view.note("stopping; once more quits at once");
         self.run.stop();
-        Go::Continue(())
     }
 
-    async fn end(mut self) -> Exit {
+    async fn leave(mut self) -> Left {
+        let signal = self.cancelled_by.map(Exit::Signal);
+        if let (true, Some(signal)) = (self.leaving, signal) {
+            return Left::AtOnce(signal);
+        }
         let result = self.run.wait().await;
         self.view.end(&result, self.last.as_ref(), self.run.session_id());
-        match self.cancelled_by {
-            Some(number) => Exit::Signal(number),
-            None => Exit::of_run(&result, self.unanswered),
-        }
+        Left::Ended(signal.unwrap_or_else(|| Exit::of_run(&result, self.unanswered)))
     }
 }
 

@@ -451,6 +451,8 @@ impl Run {
 }
 
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod world_tests;

@@ -5,12 +5,10 @@
 //! `done ID WORDS`, `fails ID WORDS`, `stopped ID`, `breaks`, `dies`, `overflow`, `aborts WORDS`, `slide`, `cancel`,
 //! `expired`, `disk-full`.
 
+use super::testing::sources;
 use super::*;
-use crate::{Budgets, Calibration};
-use agent_protocol::{
-    ErrorCode, ModelFault, ModelMessage, ModelRequest, Reply, StopKind, StopReason, SystemPrompt, ToolCall, ToolChoice,
-    ToolClass, ToolDefinition, ToolList,
-};
+use crate::Calibration;
+use agent_protocol::{ErrorCode, ModelFault, ModelMessage, ModelRequest, Reply, StopKind, StopReason, ToolCall};
 use std::sync::Arc;
 
 struct Script {
@@ -198,44 +196,6 @@ fn calls(text: &str) -> Vec<ContentBlock> {
         }));
     }
     content
-}
-
-fn sources(messages: u64) -> Sources {
-    let tools = [("look", ToolClass::Readonly), ("write", ToolClass::Write), ("order", ToolClass::Ordered)];
-    thread_local! {
-        static FIXED: (Arc<SystemPrompt>, Arc<ToolList>) = (Arc::default(), Arc::new(["look", "write", "order"].map(|name| ToolDefinition {
-            name: name.into(),
-            description: String::new(),
-            input_schema: serde_json::json!({"type": "object"}),
-            permission: agent_protocol::Permission::Readonly,
-            tags: Vec::new(),
-            metadata: Object::new(),
-        }).to_vec().into()));
-    }
-    let (system, list) = FIXED.with(Clone::clone);
-    Sources {
-        system,
-        tools: ToolSet { list, classes: Arc::new(tools.map(|(n, c)| (n.to_owned(), c)).into()) },
-        budgets: Budgets {
-            window: messages * 2,
-            fixed: 10,
-            output: 77,
-            dynamic: 0,
-            messages,
-            compact_at: messages,
-            summary: 0,
-            keep_recent: 0,
-            catalogs: 0,
-        },
-        model: ModelSettings {
-            name: "m".into(),
-            temperature: None,
-            tool_choice: ToolChoice::Auto,
-            provider_options: Object::new(),
-        },
-        tail: Vec::new(),
-        fingerprint: Object::new(),
-    }
 }
 
 #[track_caller]

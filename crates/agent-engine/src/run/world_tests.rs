@@ -6,15 +6,15 @@
 //! its result or a result without its call.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use agent_protocol::{
     ContentBlock, EndReason, ErrorCode, ErrorPayload, ModelFault, ModelRequest, NodeId, Object, Reply, Role, RunId,
-    StopKind, StopReason, SystemPrompt, ToolCall, ToolCallId, ToolChoice, ToolClass, ToolList, Usage,
+    StopKind, StopReason, ToolCall, ToolCallId, Usage,
 };
 
+use super::testing::sources;
 use super::*;
-use crate::{Budgets, Path};
+use crate::Path;
 
 /// xorshift64*: the worlds must be the same on every machine.
 struct Dice(u64);
@@ -80,43 +80,6 @@ struct Rates {
 
 fn error(text: &str) -> ErrorPayload {
     ErrorPayload::new(ErrorCode::ProviderError, text)
-}
-
-fn sources(messages: u64) -> Sources {
-    let classes = [
-        ("look", ToolClass::Readonly),
-        ("peek", ToolClass::Readonly),
-        ("write", ToolClass::Write),
-        ("order", ToolClass::Ordered),
-        ("child", ToolClass::Agent),
-    ];
-    thread_local! {
-        static FIXED: (Arc<SystemPrompt>, Arc<ToolList>) = (Arc::default(), Arc::default());
-    }
-    let (system, list) = FIXED.with(Clone::clone);
-    Sources {
-        system,
-        tools: ToolSet { list, classes: Arc::new(classes.map(|(name, class)| (name.to_owned(), class)).into()) },
-        budgets: Budgets {
-            window: messages * 2,
-            fixed: 0,
-            output: 100,
-            dynamic: 0,
-            messages,
-            compact_at: messages,
-            summary: 0,
-            keep_recent: 0,
-            catalogs: 0,
-        },
-        model: ModelSettings {
-            name: "m".into(),
-            temperature: None,
-            tool_choice: ToolChoice::Auto,
-            provider_options: Object::new(),
-        },
-        tail: Vec::new(),
-        fingerprint: Object::new(),
-    }
 }
 
 impl World {

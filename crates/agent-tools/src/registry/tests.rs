@@ -50,16 +50,6 @@ fn schemas_are_checked_at_registration() {
     assert_eq!(registry.names().collect::<Vec<_>>(), ["mcp.x.y"]);
 }
 
-/// RUN-15: names that were probably meant.
-#[test]
-fn near_names_come_from_the_registry() {
-    let mut registry = Registry::new();
-    for name in ["code.read_file", "code.search"] {
-        register(&mut registry, name, json!({"type": "object"}), 1).unwrap();
-    }
-    assert_eq!(registry.near_names("code.readfile"), ["code.read_file"]);
-}
-
 /// A schema that no validator takes makes its tool unusable, not the process.
 #[test]
 fn a_broken_foreign_schema_fails_its_calls() {

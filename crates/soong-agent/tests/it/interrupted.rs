@@ -1,1 +1,126 @@
-//! TODO
+//! Two processes on one session, and processes that die (RUN-4, RUN-20).
+
+use agent_testkit::Reply;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::process::Running;
+use crate::support::{World, calls, sh, write};
+use crate::watched::wait_until;
+
+/// A session that exists.
+fn session(world: &World) -> String {
+    world.server.push(Reply::text("Hello."));
+    world.run(&["run", "hi"]).exits(0).session()
+}
+
+/// RUN-4: a second process on a session is refused and told who has it; nothing is asked of the model and nothing stored.
+/// Once the first is dead, however it died, the session goes on.
+#[test]
+fn a_session_has_one_owner() {
+    for world in World::each("one_owner") {
+        let session = session(&world);
+        world.server.push(Reply::hang());
+        let first = Running::start(world.agent(["run", "--session-id", &session, "Think."]));
+        world.server.wait_for_request_blocking(1);
+        let before = world.event_types(&session);
+        let second = world.run(&["run", "--session-id", &session, "Me too."]).exits(1).one_error().answers("");
+        let pid = format!("process {} ", first.pid().as_raw_nonzero());
+        second.says(&[&session, "in use", &pid]);
+        assert_eq!((world.server.request_count(), world.event_types(&session)), (2, before));
+        first.signal(Signal::KILL);
+        assert_eq!(first.ends().code, -9);
+        world.goes_on(&session);
+    }
+}
+
+/// RUN-4: other sessions of the same home are not concerned.
+#[test]
+fn sessions_run_side_by_side() {
+    let world = World::new("side_by_side");
+    world.server.push(Reply::hang());
+    let _first = Running::start(world.agent(["run", "Think."]));
+    world.server.wait_for_request_blocking(0);
+    world.server.push(Reply::text("I am another."));
+    world.run(&["run", "hi"]).exits(0).answers("I am another.");
+}
+
+/// RUN-20: killed while the model answers: what was said before is there, the run has failed.
+#[test]
+fn killed_while_the_model_answers() {
+    for world in World::each("killed_answering") {
+        let (reply, gate) = Reply::text("A long answer in pieces.").chunks(5).gated();
+        world.server.push(reply);
+        let running = Running::start(world.agent(["run", "Remember the word mango."]));
+        world.server.wait_for_request_blocking(0);
+        gate.release(2);
+        running.signal(Signal::KILL);
+        running.ends();
+        let session = &world.sessions()[0];
+        world.goes_on(session);
+        assert!(world.server.requests()[1].body.to_string().contains("mango"));
+        let failed = world.events(session).into_iter().find(|event| event.event_type.as_str() == "loop_failed");
+        let error = failed.expect("the dead run is stored as failed").payload["error"].to_string();
+        assert!(error.contains("process ended during the run"), "{error}");
+    }
+}
+
+/// RUN-20, RUN-14, STRM-09 (2): killed while a command runs: its call gets a result that says it may have run, and the next
+/// request is valid.
+#[test]
+fn killed_while_a_command_runs() {
+    for world in World::each("killed_command") {
+        let script = "echo $$ >pid.tmp; mv pid.tmp pid; exec sleep 300";
+        world.server.push(Reply::empty().calls([sh(script), write("later.txt", "x")]));
+        let mut running = Running::asked(world.agent(["run", "Work."]));
+        running.types(b"1\n");
+        wait_until("the command has started", || world.file("pid").is_some());
+        running.signal(Signal::KILL);
+        running.ends();
+        // Nobody is left who could end the command but us.
+        let pid = world.file("pid").unwrap().trim().parse().unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+        world.goes_on(&world.sessions()[0]);
+        let results = world.results(1);
+        assert!(results.contains("may or may not have run"), "{results}");
+        assert_eq!(world.file("later.txt"), None);
+    }
+}
+
+/// RUN-20: killed at the question: nothing was written, and the next run is asked anew.
+#[test]
+fn killed_at_the_question() {
+    for world in World::each("killed_question") {
+        world.server.push(calls(write("a.txt", "x")));
+        let running = Running::asked(world.agent(["run", "Write."]));
+        running.says("1, 2 or 3? ").signal(Signal::KILL);
+        running.ends();
+        assert_eq!(world.file("a.txt"), None);
+        world.goes_on(&world.sessions()[0]);
+    }
+}
+
+/// RUN-20: killed again and again, in whatever moment it is: the session stays whole and takes the next message.
+#[test]
+fn killed_again_and_again() {
+    let world = World::new("killed_again");
+    let session = session(&world);
+    world.home.write("project/a.txt", "x\n".repeat(2000));
+    // An endless task of small steps: there is always something going on.
+    world.server.respond_with(|_, at| {
+        let line = 1 + at % 1500;
+        calls(agent_testkit::Call::new("code.read_file", serde_json::json!({"path": "a.txt", "start_line": line, "max_lines": 3})))
+    });
+    let mut events = 0;
+    for round in 0..12 {
+        let before = world.server.request_count();
+        let running = Running::start(world.agent(["run", "--session-id", &session, "Read on."]));
+        // The moment differs from round to round, by turns and, within a turn, by whatever the machine does meanwhile.
+        wait_until("it is at work", || world.server.request_count() > before + round % 5);
+        running.signal(Signal::KILL);
+        running.ends();
+        let now = world.event_types(&session).len();
+        assert!(now > events, "what was stored stays stored");
+        events = now;
+    }
+    world.goes_on(&session);
+}

@@ -150,7 +150,8 @@ impl Ended {
     /// One error, in one go.
     #[track_caller]
     pub(crate) fn one_error(self) -> Self {
-        assert_eq!(self.stderr.matches("error: ").count(), 1, "{}", self.stderr);
+        let errors = self.stderr.lines().filter(|line| line.starts_with("error: ")).count();
+        assert_eq!(errors, 1, "{}", self.stderr);
         self
     }
 

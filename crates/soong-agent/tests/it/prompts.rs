@@ -1,1 +1,214 @@
-//! TODO
+//! Who is asked, what they are shown, and what counts as which answer (CLI-3).
+
+use agent_testkit::Reply;
+
+use crate::process::Running;
+use crate::support::{BIN, World, calls, command, sh, write};
+use crate::terminal::Terminal;
+
+const QUESTION: &str = "1, 2 or 3? ";
+
+/// A model that writes a file and then says it is done.
+fn writes(world: &World, path: &str) {
+    world.server.script([calls(write(path, "x\n")), Reply::text("Done.")]);
+}
+
+/// PERM-12, CLI-3, CLI-4: what counts as which answer. A typed denial or rubbish ends with 0, no answer with 3.
+#[test]
+fn answers_on_a_pipe() {
+    let world = World::new("answers_on_a_pipe");
+    let rubbish = "a".repeat(1 << 20);
+    for (number, (input, allowed, code)) in [
+        ("1\n", true, 0),
+        ("2\n", true, 0),
+        ("allow once\n", true, 0),
+        ("ALLOW FOR SESSION\r\n", true, 0),
+        (" 1 ", true, 0),
+        ("3\n", false, 0),
+        ("deny\n", false, 0),
+        ("4\n", false, 0),
+        ("y\n", false, 0),
+        ("\n", false, 0),
+        (rubbish.as_str(), false, 0),
+        ("", false, 3),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = format!("{number}.txt");
+        writes(&world, &file);
+        let ended = world.run_answered("Write.", input).exits(code).answers("Done.").says(&[QUESTION]);
+        assert_eq!(world.file(&file).is_some(), allowed, "{ended:?}");
+        assert_eq!(ended.stderr.contains("denied code.write_file"), !allowed, "{}", ended.stderr);
+        assert_eq!(ended.stderr.contains("nobody answered"), code == 3, "{}", ended.stderr);
+    }
+}
+
+/// PERM-12: without any stdin, and with one that is closed, nobody hangs and nothing is written.
+#[test]
+fn no_stdin() {
+    let world = World::new("no_stdin");
+    for script in ["exec \"$0\" run Write. </dev/null", "exec \"$0\" run Write. <&-"] {
+        writes(&world, "a.txt");
+        let mut shell = world.home.command("sh");
+        shell.args(["-c", script, BIN]);
+        Running::start(shell).ends().exits(3).answers("Done.").says(&["denied, because nobody answered"]);
+        assert_eq!(world.file("a.txt"), None);
+    }
+}
+
+/// PRM-8, RUN-13: a denied write stops the later calls of the turn, which are not even asked about.
+#[test]
+fn a_denial_stops_the_turn() {
+    for world in World::each("denial_stops") {
+        world.server.script([
+            Reply::empty().calls([write("a.txt", "a"), write("b.txt", "b")]),
+            Reply::text("I may not."),
+        ]);
+        let ended = world.run_answered("Write two.", "3\n1\n").exits(0).answers("I may not.");
+        assert_eq!(ended.stderr.matches(QUESTION).count(), 1, "{}", ended.stderr);
+        assert_eq!((world.file("a.txt"), world.file("b.txt")), (None, None));
+    }
+}
+
+/// CLI-3: an answer is one line; the next line is for the next question.
+#[test]
+fn an_answer_for_every_question() {
+    for world in World::each("answer_for_every_question") {
+        world.server.script(["a", "b", "c"].map(|path| calls(write(path, "x"))));
+        world.server.push(Reply::text("Done."));
+        world.run_answered("Write three.", "1\n3\nallow once\nno more questions\n").exits(0);
+        let written = ["a", "b", "c"].map(|path| world.file(path).is_some());
+        assert_eq!(written, [true, false, true]);
+    }
+}
+
+/// PRM-4, PERM-14: `2` answers for the same tool in the same folder, in this process only.
+#[test]
+fn allowed_for_the_session() {
+    for world in World::each("allowed_for_the_session") {
+        world.server.script([calls(write("a", "x")), calls(write("b", "x")), calls(write("sub/c", "x"))]);
+        world.server.push(Reply::text("Done."));
+        let ended = world.run_answered("Write.", "2\n").exits(3);
+        assert_eq!((world.file("b").is_some(), world.file("sub/c")), (true, None), "{}", ended.stderr);
+        writes(&world, "d");
+        world.run(&["run", "--session-id", &ended.session(), "Write."]).exits(3);
+        assert_eq!(world.file("d"), None);
+    }
+}
+
+/// CLI-3, PRM-6: a question shows the tool, its target, where, why, and the diff or the words of the command; a dangerous one
+/// says so.
+#[test]
+fn what_a_question_shows() {
+    let world = World::new("what_a_question_shows");
+    world.home.write("project/a.txt", "old line\n");
+    world.server.script([
+        calls(agent_testkit::Call::new("code.read_file", serde_json::json!({"path": "a.txt"}))),
+        calls(agent_testkit::Call::new(
+            "code.edit_file",
+            serde_json::json!({"path": "a.txt", "edits": [{"old": "old line", "new": "new line"}]}),
+        )),
+        calls(command(&["sh", "-c", "echo 'two words'", "$HOME"])),
+        Reply::text("Done."),
+    ]);
+    let project = world.home.project.display().to_string();
+    let ended = world.run_answered("Change it.", "1\n1\n").exits(0);
+    let target = format!("target  {project}/a.txt");
+    ended.clone().says(&["allow? code.edit_file", &target, "because", "| -old line", "| +new line"]);
+    ended.says(&["allow? code.run_command", &format!("in      {project}"), "sh -c", "two words", "2 allow for session"]);
+}
+
+/// EXEC-04: a command sees the end of its input at once, and eats none of the answers.
+#[test]
+fn commands_do_not_eat_answers() {
+    for world in World::each("do_not_eat_answers") {
+        world.server.script([
+            calls(command(&["cat"])),
+            calls(sh("read x; echo \"got:$x.\"")),
+            calls(write("a.txt", "x")),
+            Reply::text("Done."),
+        ]);
+        world.run_answered("Run them.", "1\n1\n1\n").exits(0);
+        assert!(world.results(2).contains("got:."), "{}", world.results(2));
+        assert!(world.file("a.txt").is_some(), "the third answer was still there");
+    }
+}
+
+/// CLI-3: when the message came from stdin, that is not where questions are answered; without a terminal they are denied.
+#[test]
+fn a_message_on_stdin_without_a_terminal() {
+    let world = World::new("stdin_without_terminal");
+    for message in ["Write.\n1\n1\n", "1\n"] {
+        writes(&world, "a.txt");
+        let ended = world.fed(world.detached(["run", "-"]), message.as_bytes());
+        ended.exits(3).answers("Done.").says(&["there is no terminal to ask on"]);
+        assert_eq!(world.file("a.txt"), None);
+    }
+}
+
+/// CLI-3: when the message came from stdin, the question goes to the terminal.
+#[test]
+fn a_message_on_stdin_with_a_terminal() {
+    for (answer, code, written) in [("1\n", 0, true), ("3\n", 0, false), ("\x04", 3, false)] {
+        let world = World::new("stdin_with_terminal");
+        writes(&world, "a.txt");
+        let mut terminal = Terminal::start(world.script_on_terminal("printf 'Write it.\\n3\\n' | \"$0\" run -"));
+        terminal.shows(QUESTION).types(answer);
+        let (left, screen) = terminal.ends();
+        assert_eq!((left, world.file("a.txt").is_some()), (code, written), "{screen}");
+    }
+}
+
+/// CLI-3: answers on a terminal, which ends as it was.
+#[test]
+fn answers_on_a_terminal() {
+    let world = World::new("answers_on_a_terminal");
+    for (number, (keys, allowed, code)) in
+        [("1\n", true, 0), ("allow for session\n", true, 0), ("3\n", false, 0), ("\n", false, 0), ("\x04", false, 3)]
+            .into_iter()
+            .enumerate()
+    {
+        let file = format!("{number}.txt");
+        writes(&world, &file);
+        let mut terminal = Terminal::start(world.on_terminal(["run", "Write."]));
+        terminal.shows("allow?").shows(QUESTION).types(keys);
+        let (left, screen) = terminal.ends();
+        assert_eq!((left, world.file(&file).is_some()), (code, allowed), "{screen}");
+    }
+}
+
+/// CLI-3: what was typed before the question, whole lines or the beginning of one, is no answer to it; what is typed as soon
+/// as the question shows is.
+#[test]
+fn typed_ahead() {
+    for (ahead, echo, answer, allowed) in
+        [("1\n", "1\r\n", "3\n", false), ("1", "1", "\n", false), ("3\n1\n3\n", "1\r\n3\r\n", "1\n", true)]
+    {
+        let world = World::new("typed_ahead");
+        let (reply, gate) = calls(write("a.txt", "x")).gated();
+        world.server.script([reply, Reply::text("Done.")]);
+        let mut terminal = Terminal::start(world.on_terminal(["run", "Write."]));
+        world.server.wait_for_request_blocking(0);
+        // The echo shows that the keys have arrived on the other side.
+        terminal.types(ahead).shows(echo);
+        gate.release_all();
+        terminal.shows(QUESTION).types(answer);
+        let (code, screen) = terminal.ends();
+        assert_eq!((code, world.file("a.txt").is_some()), (0, allowed), "{screen}");
+    }
+}
+
+/// EXEC-11: a command that opens the terminal behind its closed stdin finds none.
+#[test]
+fn a_command_has_no_terminal() {
+    let world = World::new("command_has_no_terminal");
+    world.server.script([calls(sh("read x </dev/tty || exit 9; echo \"read:$x\"")), Reply::text("Done.")]);
+    let mut terminal = Terminal::start(world.on_terminal(["run", "Ask them."]));
+    terminal.shows(QUESTION).types("1\n");
+    let (code, screen) = terminal.ends();
+    assert_eq!(code, 0, "{screen}");
+    let result = world.results(1);
+    assert!(result.contains("/dev/tty") && !result.contains("read:"), "{result}");
+}
+

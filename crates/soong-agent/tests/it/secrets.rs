@@ -1,1 +1,194 @@
-//! TODO
+//! Keys: where they come from, and where they never turn up (STO-10, CFG-3, CLI-9).
+
+use std::process::Command;
+
+use agent_testkit::{Call, RecordedRequest, Reply};
+use serde_json::json;
+
+use crate::process::{Ended, Running};
+use crate::support::{World, bytes_below, calls, command, holds, read, sh, write};
+use crate::terminal::Terminal;
+
+const NAME: &str = "SCRIPTED_KEY";
+/// With characters that JSON, URLs and shells write differently.
+const KEY: &str = "sk-very/secret+\"key\"=42";
+const MARKER: &str = "[secret SCRIPTED_KEY]";
+
+fn with_key(world: &World, mut command: Command) -> Command {
+    world.configure(&format!("model.api_key_env = \"{NAME}\"\nmodel.context_window = 131072"));
+    command.env(NAME, KEY);
+    command
+}
+
+/// The key is in no byte of home, and was not shown; the server did get it.
+#[track_caller]
+fn is_nowhere(world: &World, shown: &[&str]) {
+    let sent = world.server.requests().iter().all(|request| request.header("authorization").is_some_and(|it| it.contains(KEY)));
+    assert!(sent && world.server.request_count() > 0, "the key was used");
+    let stored = bytes_below(&world.home.home);
+    for form in [KEY, "very/secret", "very%2Fsecret", "very\\/secret"] {
+        assert!(!holds(&stored, form), "{form} is stored");
+        let shown: Vec<_> = shown.iter().flat_map(|text| text.lines()).filter(|line| line.contains(form)).collect();
+        assert_eq!(shown, Vec::<&str>::new(), "{form} is shown");
+        let asked = world.server.requests();
+        assert!(!asked.iter().any(|request| holds(&request.raw, form)), "{form} is in a prompt");
+    }
+}
+
+/// CFG-3: a variable that is not set, or empty, fails at first use: its name, who wanted it, which key named it. No request.
+#[test]
+fn a_missing_variable() {
+    for world in World::each("missing_variable") {
+        for value in [None, Some("")] {
+            let before = world.server.request_count();
+            let mut command = with_key(&world, world.agent(["run", "hi"]));
+            match value {
+                None => command.env_remove(NAME),
+                Some(value) => command.env(NAME, value),
+            };
+            let ended = Running::start(command).ends().exits(1).one_error().answers("");
+            let session = ended.says(&["SCRIPTED_KEY is not set", "main model", "model.api_key_env"]).session();
+            assert_eq!(world.server.request_count(), before);
+            world.server.push(Reply::text("Now I know you."));
+            let again = with_key(&world, world.agent(["run", "--session-id", &session, "hi"]));
+            Running::start(again).ends().exits(0).answers("Now I know you.");
+        }
+    }
+}
+
+/// PRV-18, STO-10: a server that echoes the Authorization header, before its reply, inside it, or instead of it.
+#[test]
+fn a_server_that_echoes_the_key() {
+    let echoes: [fn(&str) -> Reply; 5] = [
+        |header| Reply::error(401, format!("what is {header}?")),
+        |header| Reply::error(500, format!("cannot handle {header}")),
+        |header| Reply::status(400, format!("<html><b>{header}</b></html>")),
+        |header| Reply::text("Let me see: ").then_error(format!("I lost {header}")),
+        |header| Reply::raw(format!("data: {{\"oops\": {header}}}\n\n"), "text/event-stream"),
+    ];
+    for world in World::each("echoed_key") {
+        for echo in echoes {
+            let header = |request: &RecordedRequest| request.header("authorization").unwrap_or_default().to_owned();
+            world.server.respond_with(move |request, _| echo(&header(request)));
+            let ended = Running::start(with_key(&world, world.agent(["run", "hi"]))).ends().exits(1).one_error();
+            is_nowhere(&world, &[&ended.stdout, &ended.stderr]);
+        }
+    }
+}
+
+/// STO-10: a user who says the key, a file that holds it, a command that prints it, a lot of it, a model that repeats it in its
+/// answer (cut into pieces anywhere) and in what it wants to do: each shows the name instead.
+#[test]
+fn a_key_that_turns_up() {
+    for world in World::each("key_turns_up") {
+        world.home.write("project/key.txt", format!("the key: {KEY}\n"));
+        let said = format!("You said {KEY}, and I say {KEY}!");
+        world.server.script([
+            Reply::text(said.clone()).chunks(said.chars().count()).calls([read("key.txt")]),
+            calls(sh("cat key.txt; cat key.txt >&2; exit 3")),
+            calls(sh("i=0; while [ $i -lt 5000 ]; do cat key.txt; i=$((i+1)); done")),
+            calls(command(&["echo", KEY])),
+            calls(write(&format!("{}.txt", KEY.replace('/', "_")), KEY)),
+            calls(write("copy.txt", &format!("a copy: {KEY}\n"))),
+            calls(Call::new("code.search", json!({"query": "very.secret"}))),
+            calls(Call::new("no.such.tool", json!({KEY: KEY}))),
+            Reply::text(said.clone()).chunks(said.chars().count()),
+        ]);
+        let ended = {
+            let message = format!("My key is {KEY}.");
+            world.fed(with_key(&world, world.agent(["run", &message])), b"1\n1\n1\n1\n1\n1\n").exits(0)
+        };
+        assert_eq!(ended.stdout, said.replace(KEY, MARKER));
+        assert!(ended.stderr.contains(MARKER), "{}", ended.stderr);
+        assert_eq!(world.file("copy.txt").as_deref(), Some("a copy: [secret SCRIPTED_KEY]\n"));
+        let artifacts = world.home.home.join("sessions").join(ended.session()).join("artifacts");
+        assert!(holds(&bytes_below(&artifacts), MARKER), "the long output is an artifact");
+        is_nowhere(&world, &[&ended.stdout, &ended.stderr]);
+    }
+}
+
+/// STO-10 on a terminal, where text streams as it comes.
+#[test]
+fn a_key_on_the_screen() {
+    for world in World::each("key_on_the_screen") {
+        let said = format!("It is {KEY}, I say.");
+        let (reply, gate) = Reply::text(said.clone()).chunks(said.chars().count()).gated();
+        world.server.push(reply);
+        let mut terminal = Terminal::start(with_key(&world, world.on_terminal(["run", "Say it."])));
+        gate.release(12);
+        terminal.shows("It is");
+        gate.release_all();
+        let (code, screen) = terminal.ends();
+        assert!(code == 0 && screen.contains(&format!("It is {MARKER}, I say.")), "{screen}");
+        is_nowhere(&world, &[&screen]);
+    }
+}
+
+/// READ-04, PRM-10: the process's own secrets, under each of their names, are not read without asking; not even then does a key
+/// come out.
+#[test]
+fn secrets_of_the_process() {
+    let world = World::new("secrets_of_the_process");
+    let home = world.home.root.display().to_string();
+    world.home.write(".ssh/id_rsa", "PRIVATE-PRIVATE");
+    world.home.write("project/.env", "PRIVATE-PRIVATE");
+    let me = std::process::id();
+    let paths = [
+        "/proc/self/environ".to_owned(),
+        "/proc/thread-self/environ".to_owned(),
+        format!("/proc/{me}/environ"),
+        format!("/proc/{me}/task/{me}/environ"),
+        "/proc/self/mem".to_owned(),
+        "/proc/self/maps".to_owned(),
+        "/proc/self/fd/3".to_owned(),
+        "/proc/self/cwd/.env".to_owned(),
+        format!("/proc/self/root{home}/.ssh/id_rsa"),
+    ];
+    world.server.script(paths.iter().map(|path| calls(read(path))));
+    world.server.push(Reply::text("Nothing."));
+    let ended = Running::start(with_key(&world, world.agent(["run", "Look."]))).ends();
+    assert!([0, 3].contains(&ended.code), "{ended:?}");
+    let ended = ended.never_says(&["ok     code.read_file"]);
+    let prompts: String = world.server.requests().iter().map(|request| request.body.to_string()).collect();
+    assert!(!prompts.contains("PRIVATE-PRIVATE") && !prompts.contains("SOONG_AGENT_HOME="), "{prompts}");
+    is_nowhere(&world, &[&ended.stderr]);
+
+    world.server.script([calls(read("/proc/self/environ")), Reply::text("Seen.")]);
+    let ended = world.fed(with_key(&world, world.agent(["run", "Look."])), b"1\n").exits(0);
+    is_nowhere(&world, &[&ended.stderr]);
+}
+
+/// PATH-07: files that hold secrets by their names are asked for.
+#[test]
+fn secret_files() {
+    let world = World::new("secret_files");
+    let names = [
+        ".env", ".env.local", ".envrc", ".dev.vars", ".npmrc", ".netrc", ".pypirc", ".git-credentials",
+        ".kube/config", ".docker/config.json", "id_rsa", "id_ed25519", "server.pem", "server.key",
+    ];
+    for name in names {
+        world.home.write(format!("project/{name}"), "PRIVATE-PRIVATE\n");
+        world.server.push(calls(read(name)));
+    }
+    world.server.push(Reply::text("Nothing."));
+    let ended = world.run(&["run", "Look."]).exits(3).never_says(&["ok     code.read_file"]);
+    assert_eq!(ended.stderr.matches("allow? code.read_file").count(), names.len(), "{}", ended.stderr);
+    let prompts: String = world.server.requests().iter().map(|request| request.body.to_string()).collect();
+    assert!(!prompts.contains("PRIVATE-PRIVATE"));
+}
+
+/// CLI-9: a command that the agent runs cannot read the agent's environment, though it runs as the same user.
+#[test]
+fn commands_cannot_look_into_us() {
+    let world = World::new("cannot_look_into_us");
+    let look = "cat /proc/$PPID/comm; cat /proc/$PPID/environ && echo ours; \
+                sleep 60 & cat /proc/$!/environ >/dev/null && echo its-own; kill $!";
+    world.server.script([calls(sh(look)), Reply::text("Done.")]);
+    let mut command = world.powerless(["run", "Look."]);
+    command.env("OURS_ALONE", "nobody else's business");
+    let ended: Ended = world.fed(command, b"1\n").exits(0);
+    let result = world.results(1);
+    assert!(result.contains("soong-agent") && result.contains("its-own"), "it looked in the right place: {result}");
+    assert!(result.contains("Permission denied") && !result.contains("ours"), "{result}\n{}", ended.stderr);
+    assert!(!result.contains("nobody else's business"), "{result}");
+}
