@@ -26,7 +26,6 @@ pub struct AgentRuntimeBuilder {
     permission: Option<Arc<dyn PermissionCallback>>,
     providers: Option<ProviderRegistry>,
     tools: Vec<Arc<dyn Tool>>,
-    debug: bool,
 }
 
 impl AgentRuntimeBuilder {
@@ -89,13 +88,6 @@ impl AgentRuntimeBuilder {
     #[must_use]
     pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
         self.tools.push(tool);
-        self
-    }
-
-    /// Keeps more for looking at afterwards.
-    #[must_use]
-    pub fn debug(mut self, debug: bool) -> Self {
-        self.debug = debug;
         self
     }
 

@@ -70,7 +70,7 @@ mod tests {
     /// All of it.
     #[derive(Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
-    #[allow(dead_code)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
     struct Input {
         /// Where.
         path: String,
@@ -84,7 +84,7 @@ mod tests {
 
     #[derive(Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
-    #[allow(dead_code)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
     struct Part {
         /// Its name.
         name: String,

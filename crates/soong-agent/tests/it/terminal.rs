@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
-use rustix::process::Pid;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::tcgetattr;
 
@@ -57,11 +56,6 @@ impl Terminal {
         let window = Window { person: Arc::new(person), closed: Arc::default() };
         let screen = Watched::new(window.clone());
         Self { child, window, screen, read: 0, line: Some(line), settings }
-    }
-
-    /// The process; also that of its session and of its group.
-    pub(crate) fn pid(&self) -> Pid {
-        Pid::from_child(&self.child)
     }
 
     /// Waits until this has come up on the screen since the last time.

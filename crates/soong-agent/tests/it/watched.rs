@@ -38,8 +38,8 @@ impl Watched {
     #[track_caller]
     pub(crate) fn wait_for(&self, text: &str, from: usize) -> usize {
         let found = |state: &State| {
-            let tail = &state.bytes[from..];
-            tail.windows(text.len()).position(|window| window == text.as_bytes()).map(|at| from + at + text.len())
+            let at = memchr::memmem::find(&state.bytes[from..], text.as_bytes())?;
+            Some(from + at + text.len())
         };
         self.wait(&format!("{text:?}"), found)
     }
