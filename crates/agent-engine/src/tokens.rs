@@ -101,6 +101,12 @@ impl Calibration {
         (estimated as f64 * self.ratio).ceil() as u64
     }
 
+    /// How many estimated tokens fit into this many real ones.
+    #[must_use]
+    pub fn fits(self, tokens: u64) -> u64 {
+        (tokens as f64 / self.ratio) as u64
+    }
+
     /// The correction itself; 1 means that the estimate is right.
     #[must_use]
     pub fn ratio(self) -> f64 {

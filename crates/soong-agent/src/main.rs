@@ -13,6 +13,7 @@ mod message;
 mod output;
 mod prompt;
 mod run;
+mod signals;
 mod status;
 mod view;
 

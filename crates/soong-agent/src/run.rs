@@ -5,7 +5,6 @@ use std::time::Duration;
 use agent_core::{
     AgentRuntime, EventStream, EventType, PermissionDecision, RunHandle, RuntimeEvent, SessionId, StartOptions,
 };
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::Outcome;
@@ -14,6 +13,7 @@ use crate::exit::{Exit, Failure};
 use crate::message::{self, Message};
 use crate::output::Output;
 use crate::prompt::{self, Answer, Asker, Channel, Question};
+use crate::signals::Signals;
 use crate::view::View;
 
 /// How often the status line is drawn.
@@ -183,31 +183,5 @@ impl Face<'_> {
         let result = self.run.wait().await;
         self.view.end(&result, self.last.as_ref(), self.run.session_id());
         Left::Ended(signal.unwrap_or_else(|| Exit::of_run(&result, self.unanswered)))
-    }
-}
-
-/// The signals that end a run.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
-    }
-
-    /// The number of the next one.
-    async fn next(&mut self) -> u8 {
-        tokio::select! {
-            _ = self.interrupt.recv() => 2,
-            _ = self.terminate.recv() => 15,
-            _ = self.hangup.recv() => 1,
-        }
     }
 }

@@ -350,6 +350,8 @@ impl Run {
     /// Plans a cut, or ends the run where nothing is left to drop.
     fn make_room(&mut self, overflow: Overflow, keep: u64, said: Option<&ErrorPayload>, out: &mut Out) {
         let Some(sources) = &self.sources else { return };
+        // The plan counts in estimates, the budget in the provider's tokens.
+        let keep = self.calibration.fits(keep);
         let plan = plan_cut(&self.path, self.window, sources.budgets.results_of_a_turn(), keep);
         match plan {
             Some(plan) if self.counts.overflows < self.limits.overflows => {

@@ -206,7 +206,7 @@ impl Run {
         let Some(sources) = &self.sources else { return };
         out.event(model_failed(error, true));
         self.counts.turns -= 1;
-        let refused = estimated.saturating_sub(sources.budgets.fixed);
+        let refused = self.calibration.apply(estimated.saturating_sub(sources.budgets.fixed));
         let keep = sources.budgets.slide_to().min(refused * 3 / 5);
         let overflow = Overflow { needed: refused, available: sources.budgets.messages };
         self.make_room(overflow, keep, Some(error), out);

@@ -583,6 +583,24 @@ fn the_window_slides() {
     assert!(request.last().unwrap().contains("ok s11"));
 }
 
+/// CTX-7: where the provider counts twice what we estimate, the window slides in the provider's tokens, and the run goes on.
+#[test]
+fn a_calibrated_window_slides() {
+    let mut script = Script::new();
+    script.messages = 600;
+    for _ in 0..40 {
+        script.run.calibration.observe(1000, Some(2000));
+    }
+    script.play("start keep me; sources");
+    for n in 0..8 {
+        script.play(&format!("calls look:s{n}={n}; ready s{n}; allow s{n}; done s{n} {}; sources", "word ".repeat(40)));
+        if script.trace.last().unwrap().contains("relieve") {
+            script.play("slide");
+        }
+        assert!(script.trace.last().unwrap().contains("ask"), "turn {n}: {:?}", script.trace.last());
+    }
+}
+
 /// PRV-15: within an epoch every request begins with the very messages of the one before.
 #[test]
 fn requests_grow_at_their_end_only() {

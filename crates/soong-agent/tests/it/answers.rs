@@ -173,7 +173,36 @@ fn nobody_reads() {
         let mut deaf = world.agent(["run", "hi"]);
         let output = deaf.stdout(Stdio::piped()).stderr(writer).output().unwrap();
         assert_eq!((output.status.code(), output.stdout), (Some(0), b"Hello.".to_vec()));
+
+        for arguments in [&["config", "template"][..], &["config", "check"], &["--help"], &["run", "--help"]] {
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            let mut command = world.agent(arguments);
+            command.stdout(writer);
+            assert_eq!(Running::with_stdout(command).ends().exits(0).stderr, "");
+        }
     }
+}
+
+/// CLI-2: on a terminal a line says what is happening and for how long; it fits the terminal, and nothing of it is left where
+/// the answer stands.
+#[test]
+fn a_terminal_shows_what_is_happening() {
+    let world = World::new("what_is_happening");
+    let (reply, gate) = Reply::text("Done.").gated();
+    let script = format!("sleep 0.9; : {}", "long ".repeat(40));
+    world.server.script([calls(crate::support::sh(&script)), reply]);
+    let mut terminal = Terminal::start(world.on_terminal(["run", "Work."]));
+    terminal.resize(60, 20);
+    terminal.shows("1, 2 or 3? ").types("1\n").shows("code.run_command sh -c").shows("scripted is answering 1 s");
+    gate.release_all();
+    let (code, screen) = terminal.ends();
+    assert_eq!(code, 0, "{screen}");
+    let lines: Vec<_> = screen.split("\r\x1b[2K").skip(1).map(|rest| rest.split('\r').next().unwrap()).collect();
+    let status = |line: &&&str| ["- ", "\\ ", "| ", "/ "].iter().any(|frame| line.starts_with(frame));
+    let widest = lines.iter().filter(status).map(|line| line.chars().count()).max();
+    assert_eq!(widest, Some(59), "{lines:?}");
+    assert!(screen.contains("\r\x1b[2KDone.\r\n"), "{screen:?}");
 }
 
 /// An answer that cannot be written is not there: exit 1, and where it can be found is said.

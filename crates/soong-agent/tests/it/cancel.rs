@@ -6,18 +6,11 @@ use agent_testkit::{Delivery, Reply};
 use rustix::process::Signal;
 
 use crate::process::Running;
-use crate::support::{World, calls, holds, sh, write};
+use crate::support::{BIN, World, calls, sh, write};
 use crate::terminal::Terminal;
 use crate::watched::wait_until;
 
 const SIGNALS: [(Signal, i32); 3] = [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)];
-
-/// Processes that work for this world: its root is their `HOME`, and nobody else's.
-fn at_work(world: &World) -> usize {
-    let mark = format!("HOME={}\0", world.home.root.display());
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    processes.filter(|process| fs::read(process.path().join("environ")).is_ok_and(|all| holds(&all, &mark))).count()
-}
 
 /// The run is stored as cancelled, and the session takes the next message.
 #[track_caller]
@@ -35,7 +28,7 @@ fn while_the_model_answers() {
             let (reply, gate) = Reply::text("A long answer in pieces.").chunks(5).gated();
             world.server.push(reply);
             let running = Running::start(world.agent(["run", "Talk."]));
-            world.server.wait_for_request_blocking(2 * at);
+            world.is_answering(2 * at);
             gate.release(2);
             running.signal(signal);
             let ended = running.ends().exits(code).answers("").says(&["stopping"]);
@@ -52,7 +45,7 @@ fn ctrl_c_on_a_terminal() {
         let (reply, gate) = Reply::text("A long answer in pieces.").chunks(5).gated();
         world.server.push(reply);
         let mut terminal = Terminal::start(world.on_terminal(["run", "Talk."]));
-        world.server.wait_for_request_blocking(0);
+        world.is_answering(0);
         gate.release(3);
         terminal.shows("A long").types("\x03");
         let (code, screen) = terminal.ends();
@@ -69,7 +62,7 @@ fn the_window_is_closed() {
     let (reply, gate) = Reply::text("A long answer in pieces.").chunks(5).gated();
     world.server.push(reply);
     let mut terminal = Terminal::start(world.on_terminal(["run", "Talk."]));
-    world.server.wait_for_request_blocking(0);
+    world.is_answering(0);
     gate.release(3);
     terminal.shows("A long");
     assert_eq!(terminal.closes(), 129);
@@ -88,10 +81,10 @@ fn while_a_command_runs() {
             let mut running = Running::asked(world.agent(["run", "Work."]));
             running.types(b"1\n");
             wait_until("the command has started", || started.exists());
-            assert!(at_work(&world) >= 3, "the command and what it started are found");
+            assert!(world.at_work().len() >= 3, "the command and what it started are found");
             running.signal(signal);
             let ended = running.ends().exits(code).answers("");
-            assert_eq!(at_work(&world), 0, "nothing stays behind");
+            assert_eq!(world.at_work(), [], "nothing stays behind");
             let last = world.server.request_count();
             is_over(&world, &ended.session());
             let results = world.results(last);
@@ -135,7 +128,7 @@ fn twice() {
     running.signal(Signal::INT);
     running.says("stopping; once more quits at once").signal(Signal::INT);
     running.ends().exits(130).never_says(&["go on with"]);
-    wait_until("nothing stays behind", || at_work(&world) == 0);
+    wait_until("nothing stays behind", || world.at_work().is_empty());
     let session = &world.sessions()[0];
     let unfinished = world.event_types(session);
     assert!(!unfinished.contains(&"loop_aborted"), "it did not wait for the command: {unfinished:?}");
@@ -143,3 +136,19 @@ fn twice() {
     assert!(world.results(1).contains("may or may not have run"), "{}", world.results(1));
 }
 
+/// What the caller set to be ignored (`nohup`, a background job of a script) is ignored.
+#[test]
+fn an_ignored_signal() {
+    for (name, signal) in [("HUP", Signal::HUP), ("INT", Signal::INT), ("TERM", Signal::TERM)] {
+        let world = World::new("ignored_signal");
+        let (reply, gate) = Reply::text("Undisturbed.").chunks(3).gated();
+        world.server.push(reply);
+        let mut command = world.home.command("sh");
+        command.args(["-c", &format!("trap '' {name}; exec \"$0\" run Talk."), BIN]);
+        let running = Running::start(command);
+        world.is_answering(0);
+        running.signal(signal);
+        gate.release_all();
+        running.ends().exits(0).answers("Undisturbed.").never_says(&["stopping"]);
+    }
+}

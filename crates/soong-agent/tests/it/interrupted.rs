@@ -1,7 +1,7 @@
 //! Two processes on one session, and processes that die (RUN-4, RUN-20).
 
 use agent_testkit::Reply;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 use crate::process::Running;
 use crate::support::{World, calls, sh, write};
@@ -21,7 +21,7 @@ fn a_session_has_one_owner() {
         let session = session(&world);
         world.server.push(Reply::hang());
         let first = Running::start(world.agent(["run", "--session-id", &session, "Think."]));
-        world.server.wait_for_request_blocking(1);
+        world.is_answering(1);
         let before = world.event_types(&session);
         let second = world.run(&["run", "--session-id", &session, "Me too."]).exits(1).one_error().answers("");
         let pid = format!("process {} ", first.pid().as_raw_nonzero());
@@ -39,7 +39,7 @@ fn sessions_run_side_by_side() {
     let world = World::new("side_by_side");
     world.server.push(Reply::hang());
     let _first = Running::start(world.agent(["run", "Think."]));
-    world.server.wait_for_request_blocking(0);
+    world.is_answering(0);
     world.server.push(Reply::text("I am another."));
     world.run(&["run", "hi"]).exits(0).answers("I am another.");
 }
@@ -51,7 +51,7 @@ fn killed_while_the_model_answers() {
         let (reply, gate) = Reply::text("A long answer in pieces.").chunks(5).gated();
         world.server.push(reply);
         let running = Running::start(world.agent(["run", "Remember the word mango."]));
-        world.server.wait_for_request_blocking(0);
+        world.is_answering(0);
         gate.release(2);
         running.signal(Signal::KILL);
         running.ends();
@@ -69,16 +69,14 @@ fn killed_while_the_model_answers() {
 #[test]
 fn killed_while_a_command_runs() {
     for world in World::each("killed_command") {
-        let script = "echo $$ >pid.tmp; mv pid.tmp pid; exec sleep 300";
+        let started = world.home.project.join("started");
+        let script = ": >started; exec sleep 300";
         world.server.push(Reply::empty().calls([sh(script), write("later.txt", "x")]));
         let mut running = Running::asked(world.agent(["run", "Work."]));
         running.types(b"1\n");
-        wait_until("the command has started", || world.file("pid").is_some());
+        wait_until("the command has started", || started.exists());
         running.signal(Signal::KILL);
         running.ends();
-        // Nobody is left who could end the command but us.
-        let pid = world.file("pid").unwrap().trim().parse().unwrap();
-        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
         world.goes_on(&world.sessions()[0]);
         let results = world.results(1);
         assert!(results.contains("may or may not have run"), "{results}");
@@ -108,7 +106,10 @@ fn killed_again_and_again() {
     // An endless task of small steps: there is always something going on.
     world.server.respond_with(|_, at| {
         let line = 1 + at % 1500;
-        calls(agent_testkit::Call::new("code.read_file", serde_json::json!({"path": "a.txt", "start_line": line, "max_lines": 3})))
+        calls(agent_testkit::Call::new(
+            "code.read_file",
+            serde_json::json!({"path": "a.txt", "start_line": line, "max_lines": 3}),
+        ))
     });
     let mut events = 0;
     for round in 0..12 {

@@ -61,10 +61,9 @@ fn no_stdin() {
 #[test]
 fn a_denial_stops_the_turn() {
     for world in World::each("denial_stops") {
-        world.server.script([
-            Reply::empty().calls([write("a.txt", "a"), write("b.txt", "b")]),
-            Reply::text("I may not."),
-        ]);
+        world
+            .server
+            .script([Reply::empty().calls([write("a.txt", "a"), write("b.txt", "b")]), Reply::text("I may not.")]);
         let ended = world.run_answered("Write two.", "3\n1\n").exits(0).answers("I may not.");
         assert_eq!(ended.stderr.matches(QUESTION).count(), 1, "{}", ended.stderr);
         assert_eq!((world.file("a.txt"), world.file("b.txt")), (None, None));
@@ -116,7 +115,13 @@ fn what_a_question_shows() {
     let ended = world.run_answered("Change it.", "1\n1\n").exits(0);
     let target = format!("target  {project}/a.txt");
     ended.clone().says(&["allow? code.edit_file", &target, "because", "| -old line", "| +new line"]);
-    ended.says(&["allow? code.run_command", &format!("in      {project}"), "sh -c", "two words", "2 allow for session"]);
+    ended.says(&[
+        "allow? code.run_command",
+        &format!("in      {project}"),
+        "sh -c",
+        "two words",
+        "2 allow for session",
+    ]);
 }
 
 /// EXEC-04: a command sees the end of its input at once, and eats none of the answers.
@@ -211,4 +216,3 @@ fn a_command_has_no_terminal() {
     let result = world.results(1);
     assert!(result.contains("/dev/tty") && !result.contains("read:"), "{result}");
 }
-

@@ -23,7 +23,11 @@ fn with_key(world: &World, mut command: Command) -> Command {
 /// The key is in no byte of home, and was not shown; the server did get it.
 #[track_caller]
 fn is_nowhere(world: &World, shown: &[&str]) {
-    let sent = world.server.requests().iter().all(|request| request.header("authorization").is_some_and(|it| it.contains(KEY)));
+    let sent = world
+        .server
+        .requests()
+        .iter()
+        .all(|request| request.header("authorization").is_some_and(|it| it.contains(KEY)));
     assert!(sent && world.server.request_count() > 0, "the key was used");
     let stored = bytes_below(&world.home.home);
     for form in [KEY, "very/secret", "very%2Fsecret", "very\\/secret"] {
@@ -86,7 +90,7 @@ fn a_key_that_turns_up() {
         world.server.script([
             Reply::text(said.clone()).chunks(said.chars().count()).calls([read("key.txt")]),
             calls(sh("cat key.txt; cat key.txt >&2; exit 3")),
-            calls(sh("i=0; while [ $i -lt 5000 ]; do cat key.txt; i=$((i+1)); done")),
+            calls(sh("yes \"$(cat key.txt)\" | head -n 5000")),
             calls(command(&["echo", KEY])),
             calls(write(&format!("{}.txt", KEY.replace('/', "_")), KEY)),
             calls(write("copy.txt", &format!("a copy: {KEY}\n"))),
@@ -163,8 +167,20 @@ fn secrets_of_the_process() {
 fn secret_files() {
     let world = World::new("secret_files");
     let names = [
-        ".env", ".env.local", ".envrc", ".dev.vars", ".npmrc", ".netrc", ".pypirc", ".git-credentials",
-        ".kube/config", ".docker/config.json", "id_rsa", "id_ed25519", "server.pem", "server.key",
+        ".env",
+        ".env.local",
+        ".envrc",
+        ".dev.vars",
+        ".npmrc",
+        ".netrc",
+        ".pypirc",
+        ".git-credentials",
+        ".kube/config",
+        ".docker/config.json",
+        "id_rsa",
+        "id_ed25519",
+        "server.pem",
+        "server.key",
     ];
     for name in names {
         world.home.write(format!("project/{name}"), "PRIVATE-PRIVATE\n");

@@ -9,9 +9,11 @@ use std::time::Duration;
 use agent_core::{RuntimeEvent, SessionId};
 use agent_store::{Clock, SessionStore, SqliteStore, StoreSettings};
 use agent_testkit::{Call, Protocol, Reply, ScriptedServer, TestHome};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::process::{Ended, Running};
+use crate::watched::wait_until;
 
 pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_soong-agent");
 
@@ -99,6 +101,13 @@ impl World {
         running.ends()
     }
 
+    /// Waits until the model has begun its reply to request `at`, the last of the script.
+    #[track_caller]
+    pub(crate) fn is_answering(&self, at: usize) {
+        self.server.wait_for_request_blocking(at);
+        wait_until("the script is used up", || self.server.unused_replies() == 0);
+    }
+
     /// The session takes another message: what is left of it is valid for the server, which checks every request.
     #[track_caller]
     pub(crate) fn goes_on(&self, session: &str) {
@@ -107,6 +116,14 @@ impl World {
         self.server.push(Reply::text("Still here."));
         self.run(&["run", "--session-id", session, "Are you there?"]).exits(0).answers("Still here.");
         assert_eq!(self.server.request_count(), before + 1);
+    }
+
+    /// Processes that work for this world: its root is their `HOME`, and nobody else's.
+    pub(crate) fn at_work(&self) -> Vec<Pid> {
+        let mark = format!("HOME={}\0", self.home.root.display());
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let ours = processes.filter(|it| fs::read(it.path().join("environ")).is_ok_and(|all| holds(&all, &mark)));
+        ours.filter_map(|it| Pid::from_raw(it.file_name().to_str()?.parse().ok()?)).collect()
     }
 
     /// A file of the project.
@@ -157,6 +174,16 @@ impl World {
         let request = &self.server.requests()[request];
         let results = request.messages().iter().filter(|message| message["role"] == "tool");
         results.map(Value::to_string).collect()
+    }
+}
+
+/// A test that fails leaves nothing at work either.
+impl Drop for World {
+    fn drop(&mut self) {
+        for pid in self.at_work() {
+            // Those that end by themselves meanwhile are as welcome.
+            let _ = kill_process(pid, Signal::KILL);
+        }
     }
 }
 

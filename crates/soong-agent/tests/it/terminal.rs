@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::tcgetattr;
+use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 
 use crate::process::{code, wait};
 use crate::support::{BIN, World};
@@ -56,6 +56,11 @@ impl Terminal {
         let window = Window { person: Arc::new(person), closed: Arc::default() };
         let screen = Watched::new(window.clone());
         Self { child, window, screen, read: 0, line: Some(line), settings }
+    }
+
+    pub(crate) fn resize(&self, columns: u16, rows: u16) {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&*self.window.person, size).unwrap();
     }
 
     /// Waits until this has come up on the screen since the last time.
