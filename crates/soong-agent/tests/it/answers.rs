@@ -194,7 +194,7 @@ fn a_terminal_shows_what_is_happening() {
     world.server.script([calls(crate::support::sh(&script)), reply]);
     let mut terminal = Terminal::start(world.on_terminal(["run", "Work."]));
     terminal.resize(60, 20);
-    terminal.shows("1, 2 or 3? ").types("1\n").shows("code.run_command sh -c").shows("scripted is answering 1 s");
+    terminal.shows("1, 2 or 3? ").types("1\n").shows("code.run_command sh -c").shows("waiting for scripted 1 s");
     gate.release_all();
     let (code, screen) = terminal.ends();
     assert_eq!(code, 0, "{screen}");

@@ -1,7 +1,7 @@
 //! Output of a process, kept as it comes, so that a test can wait for it instead of sleeping.
 
 use std::io::Read;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -78,7 +78,8 @@ impl Watched {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.0.lock().unwrap()
+        // A failed wait says itself what was wrong.
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
