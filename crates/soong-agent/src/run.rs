@@ -13,7 +13,7 @@ use crate::exit::{Exit, Failure};
 use crate::message::{self, Message};
 use crate::output::Output;
 use crate::prompt::{self, Answer, Asker, Channel, Question};
-use crate::signals::Signals;
+use crate::signals::{Signals, survive_file_size_limit};
 use crate::view::View;
 
 /// How often the status line is drawn.
@@ -27,6 +27,7 @@ pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     let outcome = runtime.block_on(async {
+        survive_file_size_limit();
         let (asker, questions) = Asker::channel();
         let mut builder = AgentRuntime::builder().permission_callback(asker);
         if let Some(path) = arguments.path {
@@ -178,10 +179,12 @@ impl Face<'_> {
     async fn leave(mut self) -> Left {
         let signal = self.cancelled_by.map(Exit::Signal);
         if let (true, Some(signal)) = (self.leaving, signal) {
+            self.view.how_to_go_on(self.run.session_id());
             return Left::AtOnce(signal);
         }
         let result = self.run.wait().await;
-        self.view.end(&result, self.last.as_ref(), self.run.session_id());
+        self.view.end(&result, self.last.as_ref());
+        self.view.how_to_go_on(self.run.session_id());
         Left::Ended(signal.unwrap_or_else(|| Exit::of_run(&result, self.unanswered)))
     }
 }

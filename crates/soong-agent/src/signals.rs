@@ -1,4 +1,4 @@
-//! The signals that end a run (CLI-4).
+//! The signals that end a run (CLI-4), and one that must not.
 
 use std::io;
 
@@ -43,6 +43,13 @@ async fn came(signal: &mut Option<Signal>) {
         }
         None => std::future::pending().await,
     }
+}
+
+/// From now on a file that reaches the limit of its size (`ulimit -f`) is an error like a full disk, not the end of the process.
+/// Commands are not concerned: a handler, unlike an ignored signal, does not outlive `exec`.
+pub(crate) fn survive_file_size_limit() {
+    // Where it cannot be had, nothing is lost but this. The handler stays when its listener goes.
+    let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
 }
 
 /// The ignored signals as a mask, the first in its lowest bit. Asking the kernel directly needs unsafe code; where there is no

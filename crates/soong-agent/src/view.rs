@@ -8,8 +8,8 @@ use crate::exit::describe;
 use crate::output::{Colour, Output};
 use crate::status::Status;
 
-/// More of a call than this does not help to recognise it.
-const MAX_COLUMNS: usize = 240;
+/// More of a call, or of what came of it, does not help to recognise it.
+const MAX_COLUMNS: usize = 200;
 
 /// Shows a run's events.
 pub(crate) struct View<'o> {
@@ -60,7 +60,7 @@ impl<'o> View<'o> {
             EventType::ModelRetry => self.retry(event),
             EventType::ModelFailed => self.model_failed(event),
             EventType::ToolStarted => {
-                let what = call_line(event);
+                let what = in_line(&call_line(event));
                 self.status.begin(what, Instant::now());
             }
             EventType::ToolProgress => {}
@@ -117,14 +117,12 @@ impl<'o> View<'o> {
 
     fn tool(&mut self, mark: &str, colour: Colour, event: &RuntimeEvent) {
         self.settle();
-        let mut line = call_line(event);
+        let mut line = in_line(&call_line(event));
         let outcome = error_message(event).or_else(|| text(event, "summary"));
         if let Some(outcome) = outcome {
-            line = format!("{line}: {}", outcome.lines().next().unwrap_or_default());
+            line = format!("{line}: {}", in_line(outcome.lines().next().unwrap_or_default()));
         }
-        // A model may call anything by any name.
-        let line = escape_for_terminal(&line);
-        self.output.marked(&format!("{mark:6}"), colour, &shorten(&line, MAX_COLUMNS));
+        self.output.marked(&format!("{mark:6}"), colour, &line);
         self.status.begin(format!("waiting for {}", self.model), Instant::now());
     }
 
@@ -139,8 +137,8 @@ impl<'o> View<'o> {
         self.output.marked("note  ", Colour::Dim, line);
     }
 
-    /// How it ended, and how to go on.
-    pub(crate) fn end(&mut self, result: &RunResult, last: Option<&RuntimeEvent>, session: &SessionId) {
+    /// How it ended.
+    pub(crate) fn end(&mut self, result: &RunResult, last: Option<&RuntimeEvent>) {
         self.status.end();
         self.settle();
         if let Some(error) = &result.error {
@@ -149,6 +147,11 @@ impl<'o> View<'o> {
         if let Some(line) = last.map(|event| usage_line(event, self.started)) {
             self.output.note(&line);
         }
+    }
+
+    /// The session, and how to take it up again.
+    pub(crate) fn how_to_go_on(&mut self, session: &SessionId) {
+        self.settle();
         self.output.note(&format!("session {session} (go on with: soong-agent run --session-id {session} \"…\")"));
     }
 }
@@ -170,6 +173,11 @@ fn call_line(event: &RuntimeEvent) -> String {
         _ => text(event, "call"),
     };
     call.map_or_else(|| tool.to_owned(), |call| format!("{tool} {call}"))
+}
+
+/// Text for a part of one line: a model may call anything by any name, also by one that looks like lines of ours.
+fn in_line(text: &str) -> String {
+    shorten(&escape_for_terminal(text).replace('\n', "\\n"), MAX_COLUMNS).into_owned()
 }
 
 fn usage_line(event: &RuntimeEvent, started: Instant) -> String {

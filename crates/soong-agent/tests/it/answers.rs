@@ -7,7 +7,7 @@ use agent_testkit::{Call, Reply, Stop};
 use serde_json::json;
 
 use crate::process::Running;
-use crate::support::{World, calls, read};
+use crate::support::{World, calls, read, sh, write};
 use crate::terminal::Terminal;
 
 /// CLI-2: a file holds exactly the answer; what the model says between tool calls, tool lines, usage and the session are
@@ -65,12 +65,18 @@ fn tricks_are_shown_harmless() {
         let replies = [
             Reply::text(TRICKS).calls([read("a.txt"), read(TRICKS), read(&family)]),
             calls(Call::new(TRICKS, json!({}))),
+            calls(Call::new("x\nok     code.write_file evil.txt", json!({}))),
             calls(Call::new("code.write_file", json!({"path": format!("{TRICKS}.txt"), "content": TRICKS}))),
+            calls(write("x\nallow? code.read_file\n  target  nothing.txt", "x")),
             Reply::text(TRICKS),
         ];
         world.server.script(replies.clone());
-        let ended = world.run_answered("Look.", "3\n").exits(0);
+        let ended = world.run_answered("Look.", "3\n3\n").exits(0);
         assert!(ended.stderr.lines().all(|line| line.chars().count() < 1000), "one line a call: {}", ended.stderr);
+        for (beginning, count) in [("allow?", 2), ("ok     code.write_file", 0)] {
+            let lines = ended.stderr.lines().filter(|line| line.starts_with(beginning)).count();
+            assert_eq!(lines, count, "{}", ended.stderr);
+        }
         for text in [&ended.stdout, &ended.stderr] {
             assert!(text.contains("ALL OK"), "{text}");
             let odd: Vec<char> = text.chars().filter(|c| c.is_control() && !matches!(c, '\n' | '\t')).collect();
@@ -80,9 +86,10 @@ fn tricks_are_shown_harmless() {
 
         world.server.script(replies);
         let mut terminal = Terminal::start(world.on_terminal(["run", "Look."]));
-        terminal.shows("1, 2 or 3? ").types("3\n");
+        terminal.shows("1, 2 or 3? ").types("3\n").shows("1, 2 or 3? ").types("3\n");
         let (code, screen) = terminal.ends();
         assert_eq!(code, 0, "{screen}");
+        assert_eq!(screen.matches("\x1b[33mallow?").count(), 2, "{screen}");
         for trick in ["\x1b[2J", "\x1b]", "\x07", "\u{9b}", "OK\rs"] {
             assert!(!screen.contains(trick), "{screen:?}");
         }
@@ -191,7 +198,7 @@ fn a_terminal_shows_what_is_happening() {
     let world = World::new("what_is_happening");
     let (reply, gate) = Reply::text("Done.").gated();
     let script = format!("sleep 0.9; : {}", "long ".repeat(40));
-    world.server.script([calls(crate::support::sh(&script)), reply]);
+    world.server.script([calls(sh(&script)), reply]);
     let mut terminal = Terminal::start(world.on_terminal(["run", "Work."]));
     terminal.resize(60, 20);
     terminal.shows("1, 2 or 3? ").types("1\n").shows("code.run_command sh -c").shows("waiting for scripted 1 s");

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use agent_testkit::Reply;
 
-use crate::process::Ended;
+use crate::process::{Ended, Running};
 use crate::support::{BIN, World};
 
 /// CLI-1, CLI-07, API-10: without a configuration the error shows the two shell lines that make one, and nothing is created.
@@ -33,7 +33,7 @@ fn shell(world: &World, script: &str) -> Ended {
     let path = format!("{programs}:{}", std::env::var("PATH").unwrap());
     let mut command = world.home.command("sh");
     command.args(["-c", script]).env("PATH", path);
-    crate::process::Running::start(command).ends()
+    Running::start(command).ends()
 }
 
 /// CLI-07, CLI-04, CFG-1, CFG-7, CFG-8: whatever is wrong is said with file, line, key and what would be right; every

@@ -1,7 +1,8 @@
 //! Two processes on one session, and processes that die (RUN-4, RUN-20).
 
-use agent_testkit::Reply;
+use agent_testkit::{Call, Reply};
 use rustix::process::Signal;
+use serde_json::json;
 
 use crate::process::Running;
 use crate::support::{World, calls, sh, write};
@@ -106,10 +107,7 @@ fn killed_again_and_again() {
     // An endless task of small steps: there is always something going on.
     world.server.respond_with(|_, at| {
         let line = 1 + at % 1500;
-        calls(agent_testkit::Call::new(
-            "code.read_file",
-            serde_json::json!({"path": "a.txt", "start_line": line, "max_lines": 3}),
-        ))
+        calls(Call::new("code.read_file", json!({"path": "a.txt", "start_line": line, "max_lines": 3})))
     });
     let mut events = 0;
     for round in 0..12 {

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use agent_testkit::Reply;
 
 use crate::process::Running;
-use crate::support::World;
+use crate::support::{BIN, World};
 use crate::terminal::Terminal;
 
 /// The last thing the user said in a request.
@@ -54,7 +54,7 @@ fn no_message() {
     }
     // No stdin at all.
     let mut closed = world.home.command("sh");
-    closed.args(["-c", "exec \"$0\" run <&-", crate::support::BIN]);
+    closed.args(["-c", "exec \"$0\" run <&-", BIN]);
     Running::start(closed).ends().exits(2).one_error();
     assert_eq!(world.left_in_home(), Vec::<String>::new());
     assert_eq!(world.server.request_count(), 0);
@@ -93,7 +93,7 @@ fn five_megabytes() {
 fn an_endless_message() {
     let world = World::new("endless_message");
     let mut endless = world.home.command("sh");
-    endless.args(["-c", "yes | \"$0\" run -", crate::support::BIN]);
+    endless.args(["-c", "yes | \"$0\" run -", BIN]);
     Running::start(endless).ends().exits(1).one_error().says(&["64 MiB"]);
     assert_eq!(world.left_in_home(), Vec::<String>::new());
 }

@@ -1,9 +1,10 @@
 //! Who is asked, what they are shown, and what counts as which answer (CLI-3).
 
-use agent_testkit::Reply;
+use agent_testkit::{Call, Reply};
+use serde_json::json;
 
 use crate::process::Running;
-use crate::support::{BIN, World, calls, command, sh, write};
+use crate::support::{BIN, World, calls, command, read, sh, write};
 use crate::terminal::Terminal;
 
 const QUESTION: &str = "1, 2 or 3? ";
@@ -103,11 +104,8 @@ fn what_a_question_shows() {
     let world = World::new("what_a_question_shows");
     world.home.write("project/a.txt", "old line\n");
     world.server.script([
-        calls(agent_testkit::Call::new("code.read_file", serde_json::json!({"path": "a.txt"}))),
-        calls(agent_testkit::Call::new(
-            "code.edit_file",
-            serde_json::json!({"path": "a.txt", "edits": [{"old": "old line", "new": "new line"}]}),
-        )),
+        calls(read("a.txt")),
+        calls(Call::new("code.edit_file", json!({"path": "a.txt", "edits": [{"old": "old line", "new": "new line"}]}))),
         calls(command(&["sh", "-c", "echo 'two words'", "$HOME"])),
         Reply::text("Done."),
     ]);

@@ -121,7 +121,7 @@ impl World {
     /// Processes that work for this world: its root is their `HOME`, and nobody else's.
     pub(crate) fn at_work(&self) -> Vec<Pid> {
         let mark = format!("HOME={}\0", self.home.root.display());
-        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
         let ours = processes.filter(|it| fs::read(it.path().join("environ")).is_ok_and(|all| holds(&all, &mark)));
         ours.filter_map(|it| Pid::from_raw(it.file_name().to_str()?.parse().ok()?)).collect()
     }
