@@ -23,6 +23,8 @@ pub(crate) enum BenchError {
     Usage { source: nix::errno::Errno },
     #[error("{program} made {found} requests instead of {expected}")]
     Requests { program: String, found: usize, expected: usize },
+    #[error("the last request does not hold what {file} says: its tool call failed")]
+    NotRead { file: String },
     #[error("there is nothing to take a median of")]
     Nothing,
     #[error("a request of soong-agent cannot be read")]

@@ -4,7 +4,7 @@
 //! child becomes its program. So every measured program has a parent of its own that has done nothing before: this
 //! program again, as a launcher.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub(crate) struct Spent {
 }
 
 /// Runs a program to its end in a home and tells what it used.
-pub(crate) fn measure(home: &TestHome, program: &Path, arguments: &[&OsStr]) -> Result<Spent, BenchError> {
+pub(crate) fn measure(home: &TestHome, program: &Path, arguments: &[OsString]) -> Result<Spent, BenchError> {
     let this = std::env::current_exe().map_err(BenchError::file("find", "this program"))?;
     let stderr = home.root.join("stderr");
     let output = home

@@ -26,7 +26,7 @@ use crate::error::BenchError;
 use crate::programs::Programs;
 use crate::report::Row;
 use crate::stage::Provider;
-use crate::suite::{Bench, SUITES};
+use crate::suite::{ALL, Bench, SUITES};
 
 /// Measures the release build against its budgets and against what cannot be avoided.
 #[derive(Debug, Parser)]
@@ -52,8 +52,6 @@ struct Arguments {
     no_build: bool,
 }
 
-const ALL: &str = "all";
-
 fn suite_names() -> PossibleValuesParser {
     PossibleValuesParser::new(SUITES.iter().map(|suite| suite.name).chain([ALL]))
 }
@@ -77,7 +75,7 @@ fn bench(arguments: &Arguments) -> Result<ExitCode, BenchError> {
     let bench = Bench { programs, runs: arguments.runs, provider: arguments.provider };
     println!("{}", report::machine(&bench));
     let mut rows = Vec::new();
-    for suite in SUITES.iter().filter(|suite| [ALL, suite.name].contains(&arguments.suite.as_str())) {
+    for suite in SUITES.iter().filter(|suite| suite.is_meant_by(&arguments.suite)) {
         println!("\n{}: {}", suite.name, suite.about);
         let measured = (suite.measure)(&bench)?;
         print!("{}", report::table(&measured));

@@ -13,6 +13,8 @@ pub(crate) enum Unit {
     Millis,
     Mebibytes,
     Bytes,
+    /// Of instructions.
+    Millions,
     /// One figure over another of the same unit.
     Ratio,
 }
@@ -23,6 +25,7 @@ impl Unit {
             Self::Millis => format!("{value:.2} ms"),
             Self::Mebibytes => format!("{value:.1} MiB"),
             Self::Bytes => format!("{value:.0} B"),
+            Self::Millions => format!("{value:.2} M"),
             Self::Ratio => format!("{value:.3}"),
         }
     }

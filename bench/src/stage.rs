@@ -1,6 +1,6 @@
 //! The world around what is measured: a scripted server in this process, and homes to run in.
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -92,19 +92,25 @@ impl Stage {
 
     /// Runs the command to its end, measured from outside.
     pub(crate) fn agent(&self, home: &TestHome, agent: &Path) -> Result<Run, BenchError> {
-        self.measured(home, agent, &["run".as_ref(), MESSAGE.as_ref()])
+        self.measured(home, agent, &Self::agent_arguments())
+    }
+
+    pub(crate) fn agent_arguments() -> [OsString; 2] {
+        ["run".into(), MESSAGE.into()]
     }
 
     /// Runs the floor: the same requests, without an agent. Its database is its own.
     pub(crate) fn floor(&self, home: &TestHome, floor: &Path, bodies: &Bodies) -> Result<Run, BenchError> {
-        let database = home.home.join("floor.sqlite");
-        let address = self.server.address().to_string();
-        let path = self.protocol.path();
-        let arguments = [database.as_ref(), address.as_ref(), path.as_ref(), bodies.0.as_ref()];
-        self.measured(home, floor, &arguments)
+        self.measured(home, floor, &self.floor_arguments(home, bodies))
     }
 
-    fn measured(&self, home: &TestHome, program: &Path, arguments: &[&OsStr]) -> Result<Run, BenchError> {
+    pub(crate) fn floor_arguments(&self, home: &TestHome, bodies: &Bodies) -> [OsString; 4] {
+        let database = home.home.join("floor.sqlite");
+        let address = self.server.address().to_string();
+        [database.into(), address.into(), self.protocol.path().into(), bodies.0.clone().into()]
+    }
+
+    fn measured(&self, home: &TestHome, program: &Path, arguments: &[OsString]) -> Result<Run, BenchError> {
         *self.seen() = Seen::default();
         let spent = launch::measure(home, program, arguments)?;
         Ok(Run { spent, requests: self.requests(program)? })
@@ -114,13 +120,14 @@ impl Stage {
     pub(crate) fn watched(&self, home: &TestHome, agent: &Path) -> Result<Vec<Seeing>, BenchError> {
         *self.seen() = Seen::default();
         let mut command = home.command(agent);
-        command.args(["run", MESSAGE]).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(BenchError::file("start", agent))?;
+        command.args(Self::agent_arguments()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let child = command.spawn().map_err(BenchError::file("start", agent))?;
         self.seen().pid = Some(child.id());
-        let status = child.wait().map_err(BenchError::file("wait for", agent))?;
-        if !status.success() {
-            let program = agent.display().to_string();
-            return Err(BenchError::Failed { program, code: status.code(), stderr: String::new() });
+        let output = child.wait_with_output().map_err(BenchError::file("wait for", agent))?;
+        if !output.status.success() {
+            let (program, code) = (agent.display().to_string(), output.status.code());
+            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Err(BenchError::Failed { program, code, stderr });
         }
         self.requests(agent)
     }
@@ -131,6 +138,11 @@ impl Stage {
         if requests.len() != expected {
             let program = program.display().to_string();
             return Err(BenchError::Requests { program, found: requests.len(), expected });
+        }
+        // A tool that fails is cheap; its figures must not pass for those of one that works.
+        let last = requests.last().filter(|last| self.tool_turns == 0 || shows(last, self.tool_turns - 1));
+        if last.is_none() {
+            return Err(BenchError::NotRead { file: file(self.tool_turns.saturating_sub(1)) });
         }
         Ok(requests)
     }
@@ -171,22 +183,42 @@ fn reply(turn: usize, tool_turns: usize) -> Reply {
     Reply::text(format!("Now file {turn}.")).calls([Call::new("code.read_file", json!({ "path": file(turn) }))])
 }
 
+/// Whether the request holds what the turn's file says.
+fn shows(request: &Seeing, turn: usize) -> bool {
+    let line = first_line(turn);
+    request.body.windows(line.len()).any(|window| window == line.as_bytes())
+}
+
 fn file(turn: usize) -> String {
     format!("data/{turn:03}.txt")
 }
 
 /// Lines like those of a log: not all the same, and without a character that JSON escapes but the line's end.
 fn content(turn: usize) -> String {
-    let lines = (0..).map(|line| format!("file {turn:03}, line {line:03}: nothing of note was seen here\n"));
+    let others = (1..).map(|line| format!("file {turn:03}, line {line:03}: nothing of note was seen here"));
+    let lines = std::iter::once(first_line(turn)).chain(others).map(|line| line + "\n");
     let mut text: String = lines.take(FILE_BYTES / 40).collect();
     text.truncate(FILE_BYTES - 1);
     text.push('\n');
     text
 }
 
+fn first_line(turn: usize) -> String {
+    format!("file {turn:03} begins here and has a kilobyte")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Only a request with the file's content tells that the file was read; its name is in the call already.
+    #[test]
+    fn a_read_file_is_told_from_a_named_one() {
+        let request = |text: String| Seeing { at: None, spent: None, body: text.into() };
+        assert!(shows(&request(format!("{{\"content\":\"{}\"}}", content(7))), 7));
+        assert!(!shows(&request(format!("{{\"path\":\"{}\"}}", file(7))), 7));
+        assert!(!shows(&request(content(8)), 7));
+    }
 
     #[test]
     fn files_have_their_size() {

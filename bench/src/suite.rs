@@ -1,5 +1,6 @@
 //! What is measured. Another suite is a module with a [`Suite`] of its own and a line in [`SUITES`].
 
+mod instructions;
 mod perf_1;
 mod perf_2;
 
@@ -16,11 +17,23 @@ use crate::stats::Samples;
 pub(crate) struct Suite {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
+    /// Whether it takes more than a machine with cargo, so that `all` leaves it out.
+    pub(crate) by_name_only: bool,
     pub(crate) measure: fn(&Bench) -> Result<Vec<Row>, BenchError>,
 }
 
+/// The word for all suites that run anywhere.
+pub(crate) const ALL: &str = "all";
+
+impl Suite {
+    /// Whether `word` on the command line asks for this suite.
+    pub(crate) fn is_meant_by(&self, word: &str) -> bool {
+        word == self.name || (word == ALL && !self.by_name_only)
+    }
+}
+
 /// All there are, in the order of the rule book.
-pub(crate) const SUITES: &[Suite] = &[perf_1::SUITE, perf_2::SUITE];
+pub(crate) const SUITES: &[Suite] = &[perf_1::SUITE, perf_2::SUITE, instructions::SUITE];
 
 /// What every suite gets.
 pub(crate) struct Bench {

@@ -1,5 +1,6 @@
-//! What a run cannot avoid, and nothing else: the process, a SQLite database with the settings of the session store, each
-//! request sent and its answer read, and one small transaction for each. One thread, blocking, no parsing.
+//! What a run cannot avoid, and nothing else: the process, a SQLite database with the settings of the session store, one
+//! small transaction before each request (nothing happens outside before it is written down), the request, and its answer
+//! read to the end. One thread, blocking, no parsing.
 //!
 //! `floor DATABASE ADDRESS PATH BODIES` posts each file of the folder BODIES, in order of names; without arguments it
 //! ends at once, which is what starting a process costs.
@@ -26,8 +27,9 @@ fn run(database: &str, address: &str, path: &str, bodies: &str) -> Result<(), Bo
     let mut server = TcpStream::connect(address)?;
     server.set_nodelay(true)?;
     for body in sorted(bodies)? {
-        let answer = exchange(&mut server, address, path, &fs::read(body)?)?;
-        database.execute("INSERT INTO answers (answer) VALUES (?1)", [answer])?;
+        let body = fs::read(body)?;
+        database.execute("INSERT INTO requests (bytes) VALUES (?1)", [i64::try_from(body.len())?])?;
+        exchange(&mut server, address, path, &body)?;
     }
     Ok(())
 }
@@ -37,7 +39,7 @@ fn open(path: &str) -> rusqlite::Result<Connection> {
     let database = Connection::open_with_flags(path, access)?;
     database.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
-         CREATE TABLE IF NOT EXISTS answers (id INTEGER PRIMARY KEY, answer BLOB NOT NULL) STRICT;",
+         CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY, bytes INTEGER NOT NULL) STRICT;",
     )?;
     Ok(database)
 }
@@ -49,7 +51,7 @@ fn sorted(folder: &str) -> std::io::Result<Vec<PathBuf>> {
 }
 
 /// Sends one request and reads its answer, which comes in chunks, to the last of them.
-fn exchange(server: &mut TcpStream, host: &str, path: &str, body: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
+fn exchange(server: &mut TcpStream, host: &str, path: &str, body: &[u8]) -> Result<(), Box<dyn Error>> {
     const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
     let mut request = format!(
         "POST {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
@@ -68,5 +70,5 @@ fn exchange(server: &mut TcpStream, host: &str, path: &str, body: &[u8]) -> Resu
     if !answer.starts_with(b"HTTP/1.1 200") {
         return Err(String::from_utf8_lossy(&answer).into());
     }
-    Ok(answer)
+    Ok(())
 }

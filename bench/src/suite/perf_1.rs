@@ -1,6 +1,6 @@
 //! PERF-1 and CLI-7: a run of one turn, from the start of the process to its exit.
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::Path;
 
 use agent_testkit::TestHome;
@@ -11,8 +11,12 @@ use crate::launch;
 use crate::report::{Row, Unit};
 use crate::stage::{Bodies, Stage};
 
-pub(super) const SUITE: Suite =
-    Suite { name: "perf-1", about: "one turn, from the start of the process to its exit", measure };
+pub(super) const SUITE: Suite = Suite {
+    name: "perf-1",
+    about: "one turn, from the start of the process to its exit",
+    by_name_only: false,
+    measure,
+};
 
 const CPU_MS: f64 = 10.0;
 const PEAK_MIB: f64 = 14.0;
@@ -78,7 +82,7 @@ impl Pair {
 }
 
 fn start(home: &TestHome, program: &Path, arguments: &[&str]) -> Result<launch::Spent, BenchError> {
-    let arguments: Vec<&OsStr> = arguments.iter().map(OsStr::new).collect();
+    let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
     launch::measure(home, program, &arguments)
 }
 

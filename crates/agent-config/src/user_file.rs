@@ -64,7 +64,7 @@ pub enum Distrust {
         owner: u32,
     },
     /// The group or everybody may change it.
-    #[error("can be changed by others (mode {mode:03o}); take that away with chmod go-w")]
+    #[error("can be changed by others (mode {mode:03o}); take that away with `chmod go-w` on it")]
     WritableByOthers {
         /// Permission bits.
         mode: u32,

@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use agent_policy::{ARGS_SUMMARY_BYTES, Facts, PathRules, PolicySettings, Question, Verdict, decide, request_summary};
+use agent_policy::{
+    ARGS_SUMMARY_BYTES, Facts, PathRules, PolicySettings, Question, Verdict, decide, escape_word, request_summary,
+};
 use agent_protocol::{
     DecisionKind, ErrorCode, ErrorPayload, EventDraft, EventType, Level, Object, PermissionDecision, PermissionRequest,
     PermissionRequestId, ToolCallId, ToolDefinition,
@@ -173,7 +175,7 @@ fn request(run: &RunContext, tool: &ToolDefinition, facts: &Facts, question: &Qu
         tags: tool.tags.clone(),
         args_summary: summary.args_summary,
         target_scope: summary.target_scope,
-        cwd: summary.cwd.unwrap_or_else(|| run.session.cwd().to_owned()),
+        cwd: summary.cwd.unwrap_or_else(|| escape_word(run.session.cwd()).into_owned()),
         env_summary: summary.env_summary,
         network_host: summary.network_host,
         dangerous: question.dangerous,

@@ -96,11 +96,7 @@ impl Live {
         }
         self.tell(|state| {
             for event in events {
-                state.newest = event.run_seq.unwrap_or(state.newest);
-                if state.tail.len() == TAIL {
-                    state.tail.pop_front();
-                }
-                state.tail.push_back(event.clone());
+                state.keep(event);
             }
         });
     }
@@ -189,6 +185,21 @@ impl Live {
 }
 
 impl State {
+    /// Adds a stored event to the tail. Where one before it has not been published — it comes later, or never, because whoever
+    /// stored it was dropped — the tail begins anew: a consumer reads the gap from the store. One that comes late is there
+    /// already.
+    fn keep(&mut self, event: &RuntimeEvent) {
+        let Some(run_seq) = event.run_seq.filter(|run_seq| *run_seq > self.newest) else { return };
+        if run_seq != self.newest + 1 {
+            self.tail.clear();
+        }
+        self.newest = run_seq;
+        if self.tail.len() == TAIL {
+            self.tail.pop_front();
+        }
+        self.tail.push_back(event.clone());
+    }
+
     /// Drops the undelivered text of finished messages once too much is pending; the one being written is kept.
     fn drop_old_text(&mut self) {
         if self.pending_bytes <= PENDING_BYTES {
@@ -293,7 +304,7 @@ impl EventStream {
                 return None;
             }
         }
-        self.at = run_seq;
+        self.at = self.at.max(run_seq);
         (self.debug || !event.event_type.is_debug_only()).then_some(event)
     }
 
@@ -353,3 +364,6 @@ fn now() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_unix_millis(u64::try_from(since_1970.as_millis()).unwrap_or(0))
 }
+
+#[cfg(test)]
+mod tests;

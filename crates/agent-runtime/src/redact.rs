@@ -1,7 +1,7 @@
 //! Known secret values are replaced before anything reaches the machine, the store or the live stream (STO-10).
 
 use agent_policy::KnownSecrets;
-use agent_protocol::{ContentBlock, ErrorPayload, Object, Reply};
+use agent_protocol::{ContentBlock, ErrorPayload, Object, Reply, ToolCallId};
 use serde_json::Value;
 
 /// Key in a result's metadata: a known secret was replaced in it, so an edit of that text cannot match.
@@ -57,8 +57,9 @@ impl Redactor {
                 json.summary.as_mut().is_some_and(|summary| self.text(summary)) || in_data
             }
             ContentBlock::ToolCall(call) => {
+                let in_name = self.text(&mut call.name) | self.id(&mut call.tool_call_id);
                 let in_arguments = self.object(&mut call.arguments);
-                self.object(&mut call.metadata) || in_arguments
+                self.object(&mut call.metadata) | in_arguments | in_name
             }
             ContentBlock::ToolResult(result) => {
                 let in_content = self.blocks(&mut result.content);
@@ -90,12 +91,26 @@ impl Redactor {
     pub(crate) fn reply(&self, reply: &mut Reply) {
         self.blocks(&mut reply.content);
         self.object(&mut reply.metadata);
+        self.object(&mut reply.usage.raw);
+        if let Some(raw) = &mut reply.stop.raw {
+            self.text(raw);
+        }
+    }
+
+    /// An id cannot hold a marker; one that held a secret is replaced whole, and made unique later.
+    fn id(&self, id: &mut ToolCallId) -> bool {
+        let hit = self.secrets.redact(id.as_str()).hit;
+        if hit && let Ok(other) = ToolCallId::parse("call_redacted") {
+            *id = other;
+        }
+        hit
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use agent_protocol::{StopKind, StopReason, ToolCall, Usage};
     use serde_json::json;
 
     /// STO-10: known values are replaced wherever they stand in what a run takes in.
@@ -109,6 +124,21 @@ mod tests {
         assert!(redactor.blocks(&mut blocks));
         let shown = format!("{blocks:?}");
         assert!(!shown.contains("hunter2-hunter2") && shown.matches("[secret KEY]").count() == 2, "{shown}");
+        let id = ToolCallId::parse("hunter2-hunter2").unwrap();
+        let call = ToolCall {
+            tool_call_id: id,
+            name: "hunter2-hunter2".into(),
+            arguments: Object::new(),
+            metadata: Object::new(),
+        };
+        let mut reply = Reply {
+            content: vec![ContentBlock::ToolCall(call)],
+            usage: Usage { raw: Object::from_iter([("x".into(), "hunter2-hunter2".into())]), ..Usage::default() },
+            stop: StopReason { kind: StopKind::EndTurn, raw: Some("hunter2-hunter2".into()) },
+            metadata: Object::from_iter([("request_id".into(), "hunter2-hunter2".into())]),
+        };
+        redactor.reply(&mut reply);
+        assert!(!format!("{reply:?}").contains("hunter2"), "{reply:?}");
         let mut error = ErrorPayload::new(agent_protocol::ErrorCode::ProviderError, "bad key hunter2-hunter2");
         assert!(redactor.error(&mut error) && error.redacted);
         assert!(!Redactor::new(KnownSecrets::new([("", ""); 0]).unwrap()).blocks(&mut blocks));

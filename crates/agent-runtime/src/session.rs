@@ -96,6 +96,9 @@ pub(crate) struct RunContext {
 
 impl RunContext {
     /// Stores writes and shows their events; the events are live only once they are stored (EVT-2).
+    ///
+    /// The driver and its jobs commit side by side, so events may get here out of order; the live stream puts up with it.
+    /// A lock around both steps would not do: the driver does not poll its jobs while it waits for its own commit.
     pub(crate) async fn commit(&self, writes: Vec<Write>) -> Result<Vec<RuntimeEvent>, StoreError> {
         let commit = Commit { agent_id: self.agent_id.clone(), run_id: self.run_id.clone(), writes };
         let committed = self.store.commit(&self.session.lease, commit).await?;

@@ -78,7 +78,7 @@ pub enum StoreError {
     },
     /// The database file is damaged (STO-5, DB-04).
     #[error(
-        "cannot {step}: {path} is damaged. It was left as it is: copy it and its -wal file aside, then save what can be \
+        "cannot {step} {path}: it is damaged. It was left as it is: copy it and its -wal file aside, then save what can be \
          read with `sqlite3 {path} .recover`", path = .path.display()
     )]
     CorruptFile {
@@ -128,7 +128,7 @@ pub enum StoreError {
     },
     /// Another program holds the database's write lock (RUN-21).
     #[error(
-        "cannot {step}: another program has locked {} for more than {waited:?}. Close it and try again",
+        "cannot {step} {}: another program has had it locked for more than {waited:?}. Close it and try again",
         .path.display()
     )]
     Locked {
@@ -140,7 +140,7 @@ pub enum StoreError {
         waited: Duration,
     },
     /// No room (RUN-21).
-    #[error("cannot {step}: the disk of {} is full. Make room and try again; what was stored is safe", .path.display())]
+    #[error("cannot {step} {}: its disk is full. Make room and try again; what was stored is safe", .path.display())]
     DiskFull {
         /// What was tried.
         step: &'static str,
@@ -149,8 +149,8 @@ pub enum StoreError {
     },
     /// The database cannot be written (RUN-21).
     #[error(
-        "cannot {step}: {} cannot be written, or was moved while in use. Check its permissions and its folder's; what was \
-         stored can still be read",
+        "cannot {step} {}: it cannot be written, or was moved while in use. Check its permissions and its folder's; what \
+         was stored can still be read",
         .path.display()
     )]
     ReadOnly {
@@ -171,7 +171,7 @@ pub enum StoreError {
         source: Cause,
     },
     /// Anything else the database reports.
-    #[error("cannot {step}: {} could not be used", .path.display())]
+    #[error("cannot {step} {}", .path.display())]
     Database {
         /// What was tried.
         step: &'static str,

@@ -7,7 +7,8 @@ use clap::{Args, Parser, Subcommand};
 
 /// An agent that works on a project folder: it reads, changes and runs things there, and asks before it changes anything.
 #[derive(Debug, Parser)]
-#[command(name = "soong-agent", version, about, long_about = None, arg_required_else_help = true)]
+#[command(name = "soong-agent", version, long_about = None, arg_required_else_help = true)]
+#[command(about = "An agent that works on a project folder: it reads, changes and runs things there, and asks first")]
 // Colours here would follow CLICOLOR_FORCE into pipes.
 #[command(color = clap::ColorChoice::Never)]
 #[command(after_help = "\

@@ -1,9 +1,11 @@
 //! `soong-agent run`.
 
+use std::path::Path;
 use std::time::Duration;
 
 use agent_core::{
     AgentRuntime, EventStream, EventType, PermissionDecision, RunHandle, RuntimeEvent, SessionId, StartOptions,
+    quote_argv,
 };
 use tokio::sync::mpsc;
 
@@ -23,6 +25,7 @@ pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
     let session_id = arguments.session_id.as_deref().map(SessionId::parse).transpose();
     let session_id = session_id.map_err(|error| Failure::usage(format!("--session-id: {error}")))?;
     let message = message::read(arguments.message)?;
+    let started_by = started_by(arguments.path.as_deref());
     // One thread is enough: the work is waiting. Files and SQLite have threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
@@ -34,7 +37,7 @@ pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
             builder = builder.project_dir(path);
         }
         let agent = builder.build().await?;
-        let left = drive(&agent, message, session_id, questions, output).await;
+        let left = drive(&agent, message, session_id, started_by, questions, output).await;
         if !matches!(left, Ok(Left::AtOnce(_))) {
             agent.close().await;
         }
@@ -44,6 +47,18 @@ pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
     // not hold up the end.
     runtime.shutdown_background();
     outcome
+}
+
+/// What starts another run on the same project: a wrapper says what it is called itself.
+fn started_by(path: Option<&Path>) -> String {
+    if let Some(wrapper) = std::env::var("SOONG_AGENT_STARTED_BY").ok().filter(|words| !words.trim().is_empty()) {
+        return wrapper;
+    }
+    let mut words = vec!["soong-agent".to_owned(), "run".to_owned()];
+    if let Some(path) = path {
+        words.extend(["--path".to_owned(), path.to_string_lossy().into_owned()]);
+    }
+    quote_argv(&words)
 }
 
 /// How a run is left.
@@ -67,6 +82,7 @@ async fn drive(
     agent: &AgentRuntime,
     message: Message,
     session_id: Option<SessionId>,
+    started_by: String,
     questions: mpsc::Receiver<Question>,
     output: &mut Output,
 ) -> Result<Left, Failure> {
@@ -78,6 +94,7 @@ async fn drive(
         view: View::new(output),
         run,
         channel,
+        started_by,
         signals,
         questions,
         unanswered: false,
@@ -94,6 +111,8 @@ struct Face<'o> {
     view: View<'o>,
     run: RunHandle,
     channel: Channel,
+    /// The words that go on with this session, but for its id.
+    started_by: String,
     signals: Signals,
     questions: mpsc::Receiver<Question>,
     unanswered: bool,
@@ -179,12 +198,12 @@ impl Face<'_> {
     async fn leave(mut self) -> Left {
         let signal = self.cancelled_by.map(Exit::Signal);
         if let (true, Some(signal)) = (self.leaving, signal) {
-            self.view.how_to_go_on(self.run.session_id());
+            self.view.how_to_go_on(self.run.session_id(), &self.started_by);
             return Left::AtOnce(signal);
         }
         let result = self.run.wait().await;
         self.view.end(&result, self.last.as_ref());
-        self.view.how_to_go_on(self.run.session_id());
+        self.view.how_to_go_on(self.run.session_id(), &self.started_by);
         Left::Ended(signal.unwrap_or_else(|| Exit::of_run(&result, self.unanswered)))
     }
 }

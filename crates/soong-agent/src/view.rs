@@ -149,10 +149,10 @@ impl<'o> View<'o> {
         }
     }
 
-    /// The session, and how to take it up again.
-    pub(crate) fn how_to_go_on(&mut self, session: &SessionId) {
+    /// The session, and how to take it up again: with the words this was started by.
+    pub(crate) fn how_to_go_on(&mut self, session: &SessionId, started_by: &str) {
         self.settle();
-        self.output.note(&format!("session {session} (go on with: soong-agent run --session-id {session} \"…\")"));
+        self.output.note(&format!("session {session} (go on with: {started_by} --session-id {session} \"…\")"));
     }
 }
 

@@ -109,8 +109,10 @@ class Cache:
             )
 
     @contextlib.contextmanager
-    def claimed_home(self) -> Iterator[Path]:
+    def claimed_home(self, session_id: str | None = None) -> Iterator[Path]:
         """A home for one soong-agent, kept for the next start.
+
+        With a session it is the home that holds it, whichever that is.
 
         Each start writes a config with a port of its own into it, so two starts
         at a time must not share one. The first is `home`, so that a single user
@@ -118,6 +120,8 @@ class Cache:
         """
         for number in range(1, _MAX_HOMES + 1):
             name = "home" if number == 1 else f"home-{number}"
+            if session_id is not None and not self._holds(name, session_id):
+                continue
             with _open_lock(self.root / f"{name}.lock") as descriptor:
                 if not _try_lock(descriptor):
                     continue
@@ -126,7 +130,16 @@ class Cache:
                 home.chmod(0o700)
                 yield home
                 return
+        if session_id is not None:
+            raise Failure(
+                f"there is no session {session_id} in {self.root}, or another start is using it",
+                code=2,
+            )
         raise Failure(f"{_MAX_HOMES} starts are running in {self.root}: end one of them first")
+
+    def _holds(self, name: str, session_id: str) -> bool:
+        # An id is a folder's name there; anything else names no session.
+        return session_id.startswith("sess_") and (self.root / name / "sessions" / session_id).is_dir()
 
 
 @contextlib.contextmanager

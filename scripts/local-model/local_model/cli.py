@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -99,7 +100,7 @@ class Quickstart:
             project = sample.ensure(self._repository, self._cache, self._screen)
         argv = agent.run_argv(binary, project, options.session_id, options.message)
         with self._model_config(chosen, options) as config:
-            return self._run_agent(argv, config)
+            return self._run_agent(argv, config, options)
 
     def serve(self, key: str) -> int:
         """Prints the base URL on stdout and serves until a signal ends it."""
@@ -154,10 +155,21 @@ class Quickstart:
         with self.server(key) as server:
             yield home.embedded(server.base_url, self._pins.models[key].name, CONTEXT_TOKENS)
 
-    def _run_agent(self, argv: Sequence[str], config: home.ModelConfig) -> int:
-        with self._cache.claimed_home() as folder:
+    def _run_agent(
+        self, argv: Sequence[str], config: home.ModelConfig, options: Options
+    ) -> int:
+        started_by = ["./quickstart"]
+        if options.path is not None:
+            started_by += ["--path", str(options.path)]
+        with self._cache.claimed_home(options.session_id) as folder:
             home.write_config(folder, config)
-            return agent.run(argv, {**os.environ, "SOONG_AGENT_HOME": str(folder)})
+            environ = {
+                **os.environ,
+                "SOONG_AGENT_HOME": str(folder),
+                # So that the hint how to go on names this command, whose home it is.
+                "SOONG_AGENT_STARTED_BY": shlex.join(started_by),
+            }
+            return agent.run(argv, environ)
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:

@@ -73,7 +73,12 @@ def parse(argv: Sequence[str], models: Sequence[str], stdin_is_terminal: bool) -
         help="everything after the options; `-`, or nothing and a pipe, means stdin",
     )
     found = parser.parse_args(list(argv))
-    words = found.message[1:] if found.message[:1] == ["--"] else found.message
+    explicit = found.message[:1] == ["--"]
+    words = found.message[1:] if explicit else found.message
+    # Whoever types an option behind the message means the option, not a word of the message.
+    options = [word for word in words if word.split("=")[0] in parser._option_string_actions]
+    if options and not explicit:
+        parser.error(f"{options[0]} comes after the message: options go before it (or put -- there)")
     message = " ".join(words).strip() or None
     only = found.prepare or found.serve
     if only and (message is not None or found.path is not None or found.session_id is not None):

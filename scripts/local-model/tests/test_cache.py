@@ -48,6 +48,15 @@ class CacheFolder(Case):
         with self.cache.claimed_home() as again:
             self.assertEqual(again, first)
 
+    def test_a_session_is_found_in_the_home_that_holds_it(self) -> None:
+        with self.cache.claimed_home(), self.cache.claimed_home() as second:
+            (second / "sessions" / "sess_1").mkdir(parents=True)
+        with self.cache.claimed_home("sess_1") as found:
+            self.assertEqual(found, second)
+        for unknown in ("sess_2", "../home", ""):
+            with self.fails("no session"), self.cache.claimed_home(unknown):
+                self.fail("claimed")
+
     def test_the_lock_is_free_after_a_failure(self) -> None:
         with self.assertRaises(ZeroDivisionError), self.cache.locked(self.screen):
             raise ZeroDivisionError

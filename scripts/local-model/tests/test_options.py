@@ -36,7 +36,7 @@ class Parsing(Case):
     def test_everything_after_the_options_is_the_message(self) -> None:
         self.check(["do it"], message="do it")
         self.check(["--path", "/p", "do", "it"], message="do it", path=Path("/p"))
-        self.check(["say", "--model", "medium"], message="say --model medium")
+        self.check(["--", "say", "--model", "medium"], message="say --model medium")
         self.check(["--", "--help", "me"], message="--help me")
         self.check(["--model", "medium", "x"], message="x", model="medium")
         self.check(["--ollama-model", "m:1b", "x"], message="x", ollama_model="m:1b")
@@ -60,6 +60,9 @@ class Parsing(Case):
         self.check_usage("take no message", ["--prepare", "--path", "/p"])
         self.check_usage("takes no --ollama-model", ["--serve", "--ollama-model", "m"])
         self.check_usage("expected one argument", ["--path"])
+        self.check_usage("--path comes after the message", ["do it", "--path", "/p"])
+        self.check_usage("--help comes after the message", ["do it", "--help"])
+        self.check_usage("--model=medium comes after the message", ["say", "--model=medium"])
 
     def test_a_project_that_is_not_there(self) -> None:
         with self.fails("no project at", "absent"):

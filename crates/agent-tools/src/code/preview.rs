@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use agent_policy::escape_word;
 use similar::TextDiff;
 
 /// More text than this is not compared. Bytes.
@@ -18,6 +19,8 @@ pub(crate) fn diff(path: &str, before: Option<&[u8]>, after: &[u8]) -> String {
     if memchr::memchr(0, old).is_some() {
         return format!("{} (binary) with:\n{}", replaces(path, before), lossy(after));
     }
+    // A name with a line break in it must not look like a line of the diff.
+    let path = escape_word(path);
     let (old, new) = (lossy(old), lossy(after));
     let diff = TextDiff::configure().timeout(MAX_TIME).diff_lines(old.as_str(), new.as_str());
     let from = if before.is_some() { format!("a/{path}") } else { "/dev/null".to_owned() };
@@ -46,6 +49,8 @@ mod tests {
             diff("a.txt", Some(b"one\ntwo\nthree\n"), b"one\n2\nthree\n"),
             "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
         );
+
+        assert_eq!(diff("a\nb", None, b"x\n").lines().count(), 4);
         assert_eq!(diff("n", None, b"x\n"), "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n");
     }
 

@@ -21,6 +21,9 @@ use crate::near::near_files;
 /// How many entries of a folder are looked through for a name that was probably meant, or for a second name of a file.
 const MAX_LOOKED_THROUGH: usize = 4096;
 
+/// No system takes longer ones, and none should be repeated in a message.
+const LONGEST_PATH: usize = 4096;
+
 /// The settings, and the questions every tool asks of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Workspace(Arc<CodeToolSettings>);
@@ -50,6 +53,12 @@ impl Workspace {
     fn absolute(&self, requested: &str) -> Result<PathBuf, ErrorPayload> {
         if requested.is_empty() {
             return Err(fail::invalid("the path is empty"));
+        }
+        if requested.len() > LONGEST_PATH {
+            return Err(fail::invalid(format!(
+                "the path is {} bytes long, and {LONGEST_PATH} are the most",
+                requested.len()
+            )));
         }
         if requested.contains('\0') {
             return Err(fail::invalid("the path holds a NUL character"));

@@ -60,7 +60,11 @@ impl CodeTool for WriteFile {
             (None, true) => format!("replaces {} bytes of {} with:\n{}", place.size(), place.shown, input.content),
             (before, _) => preview::diff(&place.shown, before.as_deref(), input.content.as_bytes()),
         };
-        let facts = Facts { targets: vec![place.target.clone()], preview, ..Facts::default() };
+        // Such bytes cannot be shown in a diff; what is lost must be said all the same.
+        let lost = place.content.as_deref().is_some_and(|before| std::str::from_utf8(before).is_err());
+        let dangers = lost.then(|| "the file holds bytes that are not UTF-8, and all of them are replaced".to_owned());
+        let dangers = dangers.into_iter().collect();
+        let facts = Facts { targets: vec![place.target.clone()], preview, dangers, ..Facts::default() };
         Ok(Prepared { facts, call: blocking_call(move || write(place, &input.content, &context)) })
     }
 }

@@ -210,3 +210,26 @@ async fn commands_and_exit_codes() {
         runtime.close().await;
     }
 }
+
+/// EVT-2, RUN-11: questions beside parallel calls: every event comes once and in order, and the run ends.
+#[tokio::test]
+async fn questions_beside_parallel_calls() {
+    let world = World::new("questions_beside", Protocol::OpenAi).await;
+    world.home.write("project/.env", "A=1\n");
+    let mut calls = vec![Call::new("code.read_file", json!({"path": ".env"}))];
+    for n in 0..10 {
+        world.home.write(format!("project/f{n}"), "x\n");
+        calls.push(Call::new("code.read_file", json!({"path": format!("f{n}")})));
+    }
+    for _ in 0..10 {
+        world.server.script([Reply::text("").calls(calls.clone()), Reply::text("Read.")]);
+        let (runtime, person) = world.answering(DecisionKind::AllowOnce).await;
+        let ran = run(&runtime, "Read all.").await;
+        ran.assert_completed();
+        assert_eq!(person.asked().len(), 1);
+        let seqs: Vec<_> = ran.events.iter().filter_map(|event| event.run_seq).collect();
+        assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
+        assert_eq!(ran.of_type(EventType::ToolCompleted).len(), 11);
+        runtime.close().await;
+    }
+}

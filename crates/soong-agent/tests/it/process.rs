@@ -158,7 +158,7 @@ impl Ended {
     /// The session that stderr says how to go on with.
     #[track_caller]
     pub(crate) fn session(&self) -> String {
-        let hint = "go on with: soong-agent run --session-id ";
+        let hint = " --session-id ";
         let at = self.stderr.rfind(hint).unwrap_or_else(|| panic!("no way to go on is in:\n{}", self.stderr));
         self.stderr[at + hint.len()..].split_whitespace().next().unwrap().to_owned()
     }

@@ -11,7 +11,7 @@ fn error(extended_code: i32) -> StoreError {
 #[test]
 fn sqlite_codes_are_told_apart() {
     for (code, kind, says) in [
-        (ffi::SQLITE_BUSY, "locked", "another program has locked"),
+        (ffi::SQLITE_BUSY, "locked", "another program has had it locked"),
         (ffi::SQLITE_BUSY_SNAPSHOT, "locked", "5s"),
         (ffi::SQLITE_FULL, "disk_full", "Make room"),
         (ffi::SQLITE_READONLY, "read_only", "permissions"),
@@ -19,7 +19,7 @@ fn sqlite_codes_are_told_apart() {
         (ffi::SQLITE_CORRUPT_INDEX, "corrupt_file", ".recover"),
         (ffi::SQLITE_NOTADB, "foreign_file", "move it away"),
         (ffi::SQLITE_CONSTRAINT_UNIQUE, "rejected", "breaks a rule"),
-        (ffi::SQLITE_IOERR_WRITE, "database", "could not be used: Error code 778: disk I/O error"),
+        (ffi::SQLITE_IOERR_WRITE, "database", "sessions.sqlite: Error code 778: disk I/O error"),
     ] {
         let payload = error(code).payload();
         assert_eq!(payload.details["kind"], kind, "{code}");
