@@ -11,6 +11,17 @@ use toml::{Table, Value};
 
 use crate::scratch::{private_folders, scratch};
 
+/// What starts the tests may have signals ignored (`nohup`, a background job), and every process started from there would
+/// inherit that; GNU's `env` sets them back.
+fn with_default_signals(program: &OsStr) -> Command {
+    if cfg!(target_os = "linux") {
+        let mut command = Command::new("env");
+        command.arg("--default-signal=HUP,INT,TERM").arg(program);
+        return command;
+    }
+    Command::new(program)
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -76,7 +87,7 @@ impl TestHome {
     ///
     /// `HOME` is [`TestHome::root`], so `~` never reaches the real home.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
-        let mut command = Command::new(program);
+        let mut command = with_default_signals(program.as_ref());
         command
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
