@@ -178,6 +178,8 @@ pub struct ConfigReport {
     pub model: String,
     /// Where the model's server is.
     pub base_url: String,
+    /// The variable the key comes from, and whether it is set now; none if the server wants no key.
+    pub key: Option<(String, bool)>,
     /// How the context window is shared out, with every share clamped to what fits (CFG-8).
     pub budgets: Budgets,
     /// Keys that are set but have no effect in this version.
@@ -217,6 +219,9 @@ pub fn inspect_config(project: Option<&Path>) -> Result<ConfigReport, BuildError
         provider: model.provider.clone(),
         model: model.name.clone(),
         base_url: model.base_url.clone(),
+        key: model
+            .key_variable()
+            .map(|name| (name.to_owned(), Edges::variable(name).is_some_and(|value| !value.is_empty()))),
         budgets,
         notices: loaded.notices,
     })

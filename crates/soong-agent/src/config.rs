@@ -16,10 +16,19 @@ pub(crate) fn run(command: ConfigCommand, output: &mut Output) -> Outcome {
     Ok(Exit::Completed)
 }
 
+/// Where the key comes from. That it is missing is no fault yet: it is needed at the first use (CFG-3).
+fn key(report: &ConfigReport) -> String {
+    match &report.key {
+        None => "none".to_owned(),
+        Some((variable, true)) => format!("from {variable}"),
+        Some((variable, false)) => format!("from {variable}, which is not set now"),
+    }
+}
+
 fn page(report: &ConfigReport) -> String {
     let budgets = &report.budgets;
     let mut page = format!(
-        "{} is fine.\n\nModel: {} through {} at {}\n\nThe context window of {} tokens is shared out like this:\n\
+        "{} is fine.\n\nModel: {} through {} at {}\nKey: {}\n\nThe context window of {} tokens is shared out like this:\n\
          {:>9} fixed part: system prompt and tool schemas\n\
          {:>9} reserved for the answer\n\
          {:>9} loaded instructions and catalogs, at most\n\
@@ -28,6 +37,7 @@ fn page(report: &ConfigReport) -> String {
         report.model,
         report.provider,
         report.base_url,
+        key(report),
         budgets.window,
         budgets.fixed,
         budgets.output,

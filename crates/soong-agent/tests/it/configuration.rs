@@ -91,7 +91,17 @@ fn path_template_and_check() {
     world.home.write(&path, &template.stdout);
     let check = world.run(&["config", "check"]).exits(0);
     assert!(check.stdout.contains(&format!("{path} is fine")) && check.stdout.contains("gemma4"), "{}", check.stdout);
+    assert!(check.stdout.contains("Key: none"), "{}", check.stdout);
     assert_eq!(world.left_in_home(), Vec::<String>::new());
+}
+
+/// CFG-3: a key that is not set is told by its variable's name, and is no fault before it is used.
+#[test]
+fn check_tells_of_the_key() {
+    let world = World::new("check_key");
+    world.configure("model.api_key_env = \"NO_SUCH_KEY\"");
+    let check = world.run(&["config", "check"]).exits(0);
+    assert!(check.stdout.contains("Key: from NO_SUCH_KEY, which is not set now"), "{}", check.stdout);
 }
 
 /// API-10: without `SOONG_AGENT_HOME` home is `~/.soong-agent`; without either there is none, and that is said.
