@@ -15,7 +15,7 @@ use crate::exit::{Exit, Failure};
 use crate::message::{self, Message};
 use crate::output::Output;
 use crate::prompt::{self, Answer, Asker, Channel, Question};
-use crate::signals::{Signals, survive_file_size_limit};
+use crate::signals::{Signals, survive_file_size_limit, watch_from_outside};
 use crate::view::View;
 
 /// How often the status line is drawn.
@@ -31,6 +31,7 @@ pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
     let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     let outcome = runtime.block_on(async {
         survive_file_size_limit();
+        watch_from_outside();
         let (asker, questions) = Asker::channel();
         let mut builder = AgentRuntime::builder().permission_callback(asker);
         if let Some(path) = arguments.path {

@@ -1,6 +1,7 @@
 //! The signals that end a run (CLI-4), and one that must not.
 
 use std::io;
+use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -34,6 +35,36 @@ impl Signals {
             () = came(&mut self.hangup) => 1,
         }
     }
+}
+
+/// Holds the promise that the second signal quits (CLI-4) even while a write to a reader that does not read keeps the main
+/// thread: after the second one the main thread has a moment to leave in order, then the process ends.
+pub(crate) fn watch_from_outside() {
+    // Without the thread nothing is lost but this.
+    let _ = std::thread::Builder::new().name("last resort".to_owned()).stack_size(LAST_RESORT_STACK).spawn(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let Ok(runtime) = runtime else { return };
+        let number = runtime.block_on(async {
+            let mut signals = Signals::new().ok()?;
+            signals.next().await;
+            let number = signals.next().await;
+            tokio::time::sleep(LEAVING).await;
+            Some(number)
+        });
+        if let Some(number) = number {
+            quit(number);
+        }
+    });
+}
+
+/// How long the main thread has for leaving in order.
+const LEAVING: Duration = Duration::from_millis(700);
+/// It only waits, and memory is counted.
+const LAST_RESORT_STACK: usize = 128 * 1024;
+
+#[expect(clippy::exit, reason = "the main thread is stuck in a write; what was committed is safe")]
+fn quit(number: u8) {
+    std::process::exit(128 + i32::from(number));
 }
 
 async fn came(signal: &mut Option<Signal>) {

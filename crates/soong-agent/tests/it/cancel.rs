@@ -1,6 +1,7 @@
 //! Ctrl-C and its kin, in every phase: the exit code says so, nothing stays behind, the session goes on (CLI-4, CLI-06).
 
 use std::fs;
+use std::io::Read;
 
 use agent_testkit::{Delivery, Reply};
 use rustix::process::Signal;
@@ -53,6 +54,25 @@ fn ctrl_c_on_a_terminal() {
         let hint = screen.rsplit("--session-id ").next().unwrap();
         is_over(&world, hint.split_whitespace().next().unwrap());
     }
+}
+
+/// CLI-4, CLI-06 (d): the second Ctrl-C quits even while the answer goes to a reader that does not read.
+#[test]
+fn twice_while_nobody_reads() {
+    let world = World::new("twice_while_nobody_reads");
+    world.server.push(Reply::text("x".repeat(500_000)));
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut command = world.agent(["run", "Talk."]);
+    command.stdout(writer);
+    let running = Running::with_stdout(command);
+    // The answer is longer than a pipe holds: from its first byte on the process is stuck in writing the rest.
+    reader.read_exact(&mut [0]).unwrap();
+    running.signal(Signal::INT);
+    running.signal(Signal::TERM);
+    running.signal(Signal::INT);
+    let code = running.ends().code;
+    assert!([130, 143].contains(&code), "{code}");
+    drop(reader);
 }
 
 /// CLI-06 (f): the window is closed: the run is cancelled, though nobody can be told.
