@@ -24,7 +24,7 @@ use clap::builder::PossibleValuesParser;
 
 use crate::error::BenchError;
 use crate::programs::Programs;
-use crate::report::Row;
+use crate::report::Verdict;
 use crate::stage::Provider;
 use crate::suite::{ALL, Bench, SUITES};
 
@@ -52,6 +52,9 @@ struct Arguments {
     no_build: bool,
 }
 
+/// Exit code where there are no figures; 1 is for figures over budget.
+const NOT_MEASURED: u8 = 2;
+
 fn suite_names() -> PossibleValuesParser {
     PossibleValuesParser::new(SUITES.iter().map(|suite| suite.name).chain([ALL]))
 }
@@ -66,7 +69,7 @@ fn main() -> ExitCode {
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("soong-bench: {}", error::chain(&error));
-        ExitCode::FAILURE
+        ExitCode::from(NOT_MEASURED)
     })
 }
 
@@ -81,9 +84,14 @@ fn bench(arguments: &Arguments) -> Result<ExitCode, BenchError> {
         print!("{}", report::table(&measured));
         rows.extend(measured);
     }
-    let broken: Vec<&Row> = rows.iter().filter(|row| row.is_over(arguments.tolerance)).collect();
-    for row in &broken {
-        println!("over budget: {}", row.measure);
+    let with = |verdict| rows.iter().filter(move |row| row.verdict(arguments.tolerance) == verdict);
+    println!();
+    for row in with(Verdict::CannotTell) {
+        println!("cannot be told now, because the floor is over the budget too: {}", row.measure);
     }
-    Ok(if arguments.check && !broken.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    for row in with(Verdict::Over) {
+        println!("over budget by more than {:.0} %: {}", arguments.tolerance * 100.0, row.measure);
+    }
+    let broken = with(Verdict::Over).next().is_some();
+    Ok(if arguments.check && broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

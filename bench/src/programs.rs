@@ -38,7 +38,7 @@ impl Programs {
 fn cargo_build(arguments: &[&str]) -> Result<(), BenchError> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
     let status = Command::new("cargo")
-        .args(["build", "--quiet", "--locked", "--release", "--manifest-path"])
+        .args(["build", "--locked", "--release", "--manifest-path"])
         .arg(manifest)
         .args(arguments)
         .status()

@@ -31,6 +31,15 @@ impl Unit {
     }
 }
 
+/// What a measure says about its budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Within,
+    Over,
+    /// Over, but so is the floor: the machine is too slow or too busy now, its disk for example.
+    CannotTell,
+}
+
 /// One measure.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
@@ -59,9 +68,16 @@ impl Row {
         self
     }
 
-    /// Whether the median is over the budget by more than `tolerance`, a share of the budget.
-    pub(crate) fn is_over(&self, tolerance: f64) -> bool {
-        self.budget.is_some_and(|budget| self.samples.median() > budget * (1.0 + tolerance))
+    /// What the median says about the budget; `tolerance`, a share of the budget, is forgiven.
+    pub(crate) fn verdict(&self, tolerance: f64) -> Verdict {
+        let Some(budget) = self.budget else { return Verdict::Within };
+        if self.samples.median() <= budget * (1.0 + tolerance) {
+            Verdict::Within
+        } else if self.floor.as_ref().is_some_and(|floor| floor.median() > budget) {
+            Verdict::CannotTell
+        } else {
+            Verdict::Over
+        }
     }
 
     fn cells(&self) -> [String; 7] {
@@ -129,15 +145,23 @@ mod tests {
         Row::new("CPU", Unit::Millis, Samples::new([median]).unwrap()).budget(10.0)
     }
 
-    /// A budget is broken only beyond what is forgiven; a measure without one never is.
+    #[track_caller]
+    fn check(median: f64, tolerance: f64, floor: f64, expected: Verdict) {
+        let row = row(median).floor(Samples::new([floor]).unwrap());
+        assert_eq!(row.verdict(tolerance), expected, "{median} {tolerance} {floor}");
+    }
+
+    /// A budget is broken only beyond what is forgiven, and never where the floor is over it as well.
     #[test]
-    fn over_budget() {
-        for (median, tolerance, expected) in
-            [(10.0, 0.0, false), (10.1, 0.0, true), (12.0, 0.25, false), (12.6, 0.25, true)]
-        {
-            assert_eq!(row(median).is_over(tolerance), expected, "{median} {tolerance}");
-        }
-        assert!(!Row::new("CPU", Unit::Millis, Samples::new([1e9]).unwrap()).is_over(0.0));
+    fn verdicts() {
+        check(10.0, 0.0, 2.0, Verdict::Within);
+        check(10.1, 0.0, 2.0, Verdict::Over);
+        check(12.0, 0.25, 2.0, Verdict::Within);
+        check(12.6, 0.25, 2.0, Verdict::Over);
+        check(12.6, 0.25, 10.0, Verdict::Over);
+        check(12.6, 0.25, 10.1, Verdict::CannotTell);
+        assert_eq!(row(12.6).verdict(0.25), Verdict::Over);
+        assert_eq!(Row::new("CPU", Unit::Millis, Samples::new([1e9]).unwrap()).verdict(0.0), Verdict::Within);
     }
 
     #[test]

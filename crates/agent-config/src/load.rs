@@ -5,7 +5,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Config, parse};
-use crate::effect::Notice;
 use crate::path_value::Places;
 use crate::problem::ConfigProblems;
 use crate::schema::Report;
@@ -21,8 +20,6 @@ pub struct Loaded {
     pub config: Config,
     /// The file it came from.
     pub file: PathBuf,
-    /// What it says in vain: see [`Config::not_in_effect`].
-    pub notices: Vec<Notice>,
 }
 
 /// Why there is no configuration.
@@ -55,8 +52,7 @@ pub fn load(path: &Path, places: &Places) -> Result<Loaded, ConfigError> {
     let name = path.display().to_string();
     let config = parse(&text, &name, places)?;
     check_links(&config, &name, places)?;
-    let notices = config.not_in_effect();
-    Ok(Loaded { config, file: path.to_owned(), notices })
+    Ok(Loaded { config, file: path.to_owned() })
 }
 
 /// `memory_dir` must stay inside home when its links are followed, too (CFG-10): what is written there comes from a model.

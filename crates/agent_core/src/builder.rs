@@ -133,7 +133,6 @@ impl AgentRuntimeBuilder {
 
 struct LoadedConfig {
     config: Config,
-    notices: Vec<Notice>,
     file: PathBuf,
     places: Places,
 }
@@ -151,8 +150,8 @@ fn load(
     };
     let project = edges.project(project)?;
     let places = Places { home, project };
-    let Loaded { config, file, notices } = agent_config::load(&file, &places)?;
-    Ok(LoadedConfig { config, notices, file, places })
+    let Loaded { config, file } = agent_config::load(&file, &places)?;
+    Ok(LoadedConfig { config, file, places })
 }
 
 fn registry(tools: impl Iterator<Item = Arc<dyn Tool>>) -> Result<Registry<Arc<dyn Tool>>, BuildError> {
@@ -223,6 +222,6 @@ pub fn inspect_config(project: Option<&Path>) -> Result<ConfigReport, BuildError
             .key_variable()
             .map(|name| (name.to_owned(), Edges::variable(name).is_some_and(|value| !value.is_empty()))),
         budgets,
-        notices: loaded.notices,
+        notices: loaded.config.not_in_effect(),
     })
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::fault::{Fault, Outcome, Site};
@@ -46,6 +47,8 @@ fn connect(site: &Site, access: OpenFlags) -> Outcome<Connection> {
     // No CREATE: SQLite would make the file under the umask. No mutex: a connection is used by one thread at a time.
     let conn = Connection::open_with_flags(&site.path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     conn.busy_timeout(site.busy_timeout)?;
+    // Plans must not depend on bound values: otherwise statements are compiled anew at every commit.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(conn)
 }

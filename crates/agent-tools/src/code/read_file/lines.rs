@@ -55,7 +55,8 @@ impl<R: Read> Lines<R> {
     /// What was read and not used yet; reads if that is nothing. Empty at the end.
     pub(crate) fn available(&mut self) -> io::Result<&[u8]> {
         if self.start == self.buffer.len() && !self.ended {
-            let size = if self.buffer.is_empty() { FIRST_CHUNK } else { CHUNK };
+            // A file that did not fill the first chunk is at its end: that takes no big buffer to find out.
+            let size = if self.buffer.len() < FIRST_CHUNK { FIRST_CHUNK } else { CHUNK };
             self.buffer.resize(size, 0);
             let read = read(&mut self.source, &mut self.buffer)?;
             self.buffer.truncate(read);
