@@ -56,6 +56,14 @@ pub(crate) fn push_form(list: &mut String, form: &str) {
     }
 }
 
+/// Appends a message that is only text.
+pub(crate) fn text_message(out: &mut String, role: &str, text: &str) {
+    let mut object = ObjectWriter::open(out);
+    object.string("role", role);
+    object.string("content", text);
+    object.close();
+}
+
 /// The system blocks as one text: servers and templates want a single system message.
 pub(crate) fn system_text(system: &SystemPrompt) -> String {
     let blocks: Vec<&str> =

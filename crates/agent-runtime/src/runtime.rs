@@ -74,13 +74,12 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Puts a runtime together.
-    ///
-    /// # Errors
-    /// When what must be in every request leaves too little of the context window (CFG-8).
-    pub fn new(settings: RuntimeSettings, ports: Ports) -> Result<Self, RuntimeError> {
+    /// Puts a runtime together. Whether the context window is big enough is for [`crate::check_budgets`], before anything is
+    /// opened; a run that starts all the same is refused.
+    #[must_use]
+    pub fn new(settings: RuntimeSettings, ports: Ports) -> Self {
         let Ports { store, artifacts, provider, tools, rules, secrets, permission } = ports;
-        let runtime = Self {
+        Self {
             system: Arc::new(system_prompt(&settings.environment)),
             broker: Arc::new(Broker::new(permission, rules, settings.policy.clone())),
             redactor: Redactor::new(secrets),
@@ -93,9 +92,7 @@ impl Runtime {
             store,
             artifacts,
             provider,
-        };
-        run_sources(&runtime.settings, &runtime.system, &runtime.effective_tools())?;
-        Ok(runtime)
+        }
     }
 
     /// Adds a tool for the runs that start from now on.

@@ -123,7 +123,7 @@ impl AgentRuntimeBuilder {
             secrets,
             permission: self.permission,
         };
-        Ok(AgentRuntime { inner: Runtime::new(runtime_settings, ports)? })
+        Ok(AgentRuntime { inner: Runtime::new(runtime_settings, ports) })
     }
 
     fn load(&self, edges: &Edges) -> Result<LoadedConfig, BuildError> {

@@ -57,9 +57,6 @@ pub enum BuildError {
     /// The session store cannot be opened.
     #[error(transparent)]
     Store(#[from] agent_store::StoreError),
-    /// The runtime could not be put together.
-    #[error(transparent)]
-    Runtime(#[from] agent_runtime::RuntimeError),
 }
 
 impl BuildError {
@@ -76,7 +73,6 @@ impl BuildError {
             Self::NoCurrentDir | Self::Project { .. } | Self::Tool(_) => ErrorCode::ValidationError,
             Self::Provider(error) => error.payload().code,
             Self::Store(error) => error.code(),
-            Self::Runtime(error) => error.code(),
         }
     }
 
@@ -86,7 +82,6 @@ impl BuildError {
         match self {
             Self::Provider(error) => error.payload(),
             Self::Store(error) => error.payload(),
-            Self::Runtime(error) => error.payload(),
             other => ErrorPayload::new(other.code(), with_causes(other)),
         }
     }

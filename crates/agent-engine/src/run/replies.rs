@@ -94,12 +94,11 @@ impl Run {
         let reply = self.with_own_ids(reply);
         let slots: Vec<_> = reply.tool_calls().map(|call| self.slot(call)).collect();
         let node = self.append_reply(reply, out);
-        let mut batch = Batch::new(node, slots);
+        let batch = Batch::new(node, slots);
         if cut {
             return self.refuse_cut_calls(batch, out);
         }
         self.counts.continuations = 0;
-        batch.cursor = 0;
         self.phase = Phase::Tools(batch);
         self.advance(out);
     }

@@ -83,10 +83,7 @@ fn system_form(system: &SystemPrompt) -> String {
     let text = wire_form::system_text(system);
     let mut form = String::new();
     if !text.is_empty() {
-        let mut object = ObjectWriter::open(&mut form);
-        object.string("role", "system");
-        object.string("content", &text);
-        object.close();
+        wire_form::text_message(&mut form, "system", &text);
     }
     form
 }
@@ -99,10 +96,7 @@ fn message_form<'a>(
     let mut form = String::new();
     match message.role {
         Role::System | Role::User => {
-            let mut object = ObjectWriter::open(&mut form);
-            object.string("role", message.role.as_str());
-            object.string("content", &wire_form::text_of(&message.content, "\n\n"));
-            object.close();
+            wire_form::text_message(&mut form, message.role.as_str(), &wire_form::text_of(&message.content, "\n\n"));
         }
         Role::Assistant => assistant(&mut form, message, names),
         Role::Tool => {
