@@ -25,6 +25,8 @@ pub(crate) enum BenchError {
     Requests { program: String, found: usize, expected: usize },
     #[error("the last request does not hold what {file} says: its tool call failed")]
     NotRead { file: String },
+    #[error("the tools cannot be set up: {what}")]
+    Setup { what: String },
     #[error("there is nothing to take a median of")]
     Nothing,
     #[error("a request of soong-agent cannot be read")]

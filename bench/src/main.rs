@@ -16,6 +16,7 @@ mod report;
 mod stage;
 mod stats;
 mod suite;
+mod tools;
 
 use std::process::ExitCode;
 

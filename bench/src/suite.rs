@@ -3,6 +3,7 @@
 mod instructions;
 mod perf_1;
 mod perf_2;
+mod perf_7;
 
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ impl Suite {
 }
 
 /// All there are, in the order of the rule book.
-pub(crate) const SUITES: &[Suite] = &[perf_1::SUITE, perf_2::SUITE, instructions::SUITE];
+pub(crate) const SUITES: &[Suite] = &[perf_1::SUITE, perf_2::SUITE, perf_7::SUITE, instructions::SUITE];
 
 /// What every suite gets.
 pub(crate) struct Bench {

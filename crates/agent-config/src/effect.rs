@@ -31,11 +31,6 @@ pub(crate) const NOT_BUILT: &[NotBuilt] = &[
     part("hooks", "hooks", Some("hooks.enabled")),
     part("tools.declarative_enabled", "declarative tools", Some("tools.declarative_enabled")),
     part("tools.mcp", "MCP servers", None),
-    part("tools.overrides", "changes to single tools", None),
-    part("tools.network", "network tools", None),
-    part("permissions.network_policy", "network tools", None),
-    part("permissions.readonly_default", "asking before reads", None),
-    part("permissions.write_without_callback", "writes nobody was asked about", None),
 ];
 
 const fn part(key: &'static str, feature: &'static str, switch: Option<&'static str>) -> NotBuilt {

@@ -32,8 +32,7 @@ pub(crate) const BASE_URL: Text =
     Text { noun: "an http:// or https:// address without user name, query or fragment", check: base_url };
 
 /// A tool by its canonical name.
-pub(crate) const TOOL: Text =
-    Text { noun: "a tool's full name such as \"code.read_file\"", check: |text| shown(is_tool(text)) };
+pub(crate) const TOOL: Text = Text { noun: "a tool's full name such as \"code.read_file\"", check: tool };
 
 /// A tool of an MCP server.
 pub(crate) const MCP_TOOL: Text =
@@ -42,7 +41,7 @@ pub(crate) const MCP_TOOL: Text =
 /// A tool that is not an MCP server's.
 pub(crate) const OWN_TOOL: Text = Text {
     noun: "a tool's full name such as \"code.read_file\" (for MCP tools use tools.mcp.tool_overrides)",
-    check: |text| shown(!text.starts_with("mcp.") && is_tool(text)),
+    check: |text| if text.starts_with("mcp.") { Err(Refusal::Shown) } else { tool(text) },
 };
 
 /// A host or domain, without anything around it.
@@ -70,6 +69,18 @@ fn shown(right: bool) -> Result<(), Refusal> {
 pub(crate) fn is_id(text: &str) -> bool {
     let safe = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(safe)
+}
+
+/// A misspelt name would switch nothing off, without a word. Who else has tools is not known here; of `code.` all are.
+fn tool(text: &str) -> Result<(), Refusal> {
+    const CODE_TOOLS: [&str; 6] = ["edit_file", "list_dir", "read_file", "run_command", "search", "write_file"];
+    if text.strip_prefix("code.").is_some_and(|name| !CODE_TOOLS.contains(&name)) {
+        return Err(Refusal::Said(
+            "a code tool that does not exist; there are code.edit_file, code.list_dir, code.read_file, code.run_command, \
+             code.search and code.write_file",
+        ));
+    }
+    shown(is_tool(text))
 }
 
 fn is_tool(text: &str) -> bool {

@@ -3,10 +3,9 @@
 //! A group is signalled by its id, but a process can leave the group (`set -m` in a shell) and the session (`setsid`).
 //! The census reads the process table for those: members of the session, carriers of the call's marker, descendants of
 //! either while the chain of parents still stands, and whoever was found before. A process that leaves the session,
-//! clears its environment and loses its parent before any census is taken escapes; only a container or a control
-//! group could hold that one.
+//! clears its environment and loses its parent before any census is taken escapes, unless orphans are adopted.
 
-use crate::marker::Marker;
+use crate::{marker::Marker, orphans};
 use std::collections::HashMap;
 
 #[cfg(target_os = "linux")]
@@ -64,7 +63,8 @@ impl Census {
     pub(crate) fn take(&mut self) -> Option<Vec<Process>> {
         let table = (self.table)()?;
         let marker = &self.marker;
-        let members = self.select(&table, |process| system::carries(process, marker));
+        let orphans = orphans::of_call(self.leader, &table, system::carries);
+        let members = self.select(&table, |process| orphans.contains(&process.pid) || system::carries(process, marker));
         self.known = members.iter().map(|member| (member.pid, member.started)).collect();
         Some(members)
     }

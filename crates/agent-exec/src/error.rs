@@ -50,6 +50,16 @@ pub enum ExecError {
         /// What the system said.
         source: io::Error,
     },
+    /// Neither a script that names its interpreter nor anything else the system executes. Other tools give such a file to
+    /// a shell.
+    #[error(
+        "exec format error: `{}` has no `#!` line and is no program of this machine",
+        .program.display()
+    )]
+    NoProgram {
+        /// The program.
+        program: PathBuf,
+    },
     /// The system refused to start the program.
     #[error("cannot start `{}`", .program.display())]
     Spawn {

@@ -5,6 +5,7 @@ use crate::{
     census::{self, Census, Process},
     marker::Marker,
     notice::ExitNotice,
+    orphans::Entry,
 };
 use process_wrap::std::ChildWrapper;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -33,14 +34,17 @@ pub(crate) struct Group {
     leader: Pid,
     notice: ExitNotice,
     census: Census,
+    /// `None` once `child` is.
+    entry: Option<Entry>,
 }
 
 impl Group {
     /// `child` must lead its own session and not be collected yet. Needs a runtime with I/O.
-    pub(crate) fn new(child: Box<dyn ChildWrapper>, marker: Marker) -> io::Result<Self> {
+    pub(crate) fn new(child: Box<dyn ChildWrapper>, entry: Entry, marker: Marker) -> io::Result<Self> {
         let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
         let census = Census::new(leader.as_raw_nonzero().get(), marker);
-        let mut group = Self { child: Some(child), leader, notice: ExitNotice::polling(leader), census };
+        let notice = ExitNotice::polling(leader);
+        let mut group = Self { child: Some(child), leader, notice, census, entry: Some(entry) };
         // Panics outside a runtime. The group must exist by then, as dropping it is what ends the program.
         group.notice = ExitNotice::new(leader);
         Ok(group)
@@ -58,6 +62,7 @@ impl Group {
 
     /// Ends all that still runs of the call: SIGTERM, `grace` to act on it, SIGKILL. Returns at once if nothing does.
     pub(crate) async fn clear(&mut self, grace: Duration) -> Leftovers {
+        self.entry.iter().for_each(Entry::ends);
         let Some(mut members) = self.members().await else { return self.clear_unseen(grace).await };
         let mut leftovers = Leftovers::None;
         let mut pauses = Pauses::new();
@@ -124,6 +129,7 @@ impl Group {
         };
         // Also after an error: it says that the program is not ours to collect any more, nor to signal.
         self.child = None;
+        self.entry = None;
         collected
     }
 }
@@ -134,8 +140,12 @@ impl Drop for Group {
     fn drop(&mut self) {
         let Some(child) = self.child.take() else { return };
         signal_all(self.leader, &[], Signal::KILL);
-        let (leader, census) = (self.leader, self.census.clone());
-        let work = move || finish_off(child, leader, census);
+        let (leader, census, entry) = (self.leader, self.census.clone(), self.entry.take());
+        entry.iter().for_each(Entry::ends);
+        let work = move || {
+            finish_off(child, leader, census);
+            drop(entry);
+        };
         // Without a thread to be had, the group is dead all the same; a zombie stays until this process ends.
         let _ = thread::Builder::new().name("agent-exec-reap".into()).spawn(work);
     }

@@ -3,17 +3,22 @@
 use crate::{
     CALL_MARKER, CommandSpec, ExecError, ProgressSink, Stdin,
     environment::is_name,
+    format::is_for_a_shell,
     group::Group,
     marker::Marker,
+    orphans::Entry,
     progress::Reporter,
     pump::Pump,
     stream::{Feed, OutputStream},
 };
 use process_wrap::std::{ChildWrapper, CommandWrap, ProcessSession};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
 use std::{
     fs, io,
     os::{fd::OwnedFd, unix::process::CommandExt},
+    path::PathBuf,
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -35,9 +40,12 @@ pub(crate) async fn launch(
     check(&spec)?;
     let marker = Marker::new();
     let mut tries = 1;
-    let mut child = loop {
-        match spawn(&spec, &marker) {
-            Ok(child) => break child,
+    let (mut child, entry) = loop {
+        if is_for_a_shell(&spec.program) {
+            return Err(ExecError::NoProgram { program: spec.program });
+        }
+        match Entry::of(&marker, || spawn(&spec, &marker), |child| child.id()) {
+            Ok(started) => break started,
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && tries < BUSY_TRIES => tries += 1,
             Err(error) => return Err(refused(&spec, error)),
         }
@@ -46,7 +54,7 @@ pub(crate) async fn launch(
     let pipes = (child.stdin().take(), child.stdout().take(), child.stderr().take());
     let failed = |source| ExecError::Pipes { program: spec.program.clone(), source };
     // From here on, dropping the group is what cleans up.
-    let group = Group::new(child, marker).map_err(failed)?;
+    let group = Group::new(child, entry, marker).map_err(failed)?;
     let (stdin, Some(stdout), Some(stderr)) = pipes else { return Err(failed(io::ErrorKind::NotFound.into())) };
     let feed = match (stdin, spec.stdin) {
         (Some(pipe), Stdin::Bytes(bytes)) => Some(Feed::new(OwnedFd::from(pipe), bytes).map_err(failed)?),
@@ -73,18 +81,31 @@ fn check(spec: &CommandSpec) -> Result<(), ExecError> {
     if !cwd.is_absolute() {
         return Err(ExecError::CwdNotAbsolute { cwd });
     }
-    match fs::metadata(&cwd) {
+    match fs::metadata(start_folder(spec)) {
         Err(source) => return Err(ExecError::Cwd { cwd, source }),
         Ok(found) if !found.is_dir() => return Err(ExecError::CwdNotDirectory { cwd }),
         Ok(_) => {}
     }
-    if let Err(error) = accessat(CWD, &cwd, Access::EXEC_OK, AtFlags::EACCESS) {
+    if let Err(error) = accessat(CWD, start_folder(spec), Access::EXEC_OK, AtFlags::EACCESS) {
         return Err(ExecError::Cwd { cwd, source: error.into() });
     }
     match spec.env.iter().find(|(name, _)| !is_name(name)) {
         Some((name, _)) => Err(ExecError::EnvName { name: name.clone() }),
         None => Ok(()),
     }
+}
+
+/// The working directory as the child finds it: through the descriptor, of which it has a copy until it executes the
+/// program.
+#[cfg(target_os = "linux")]
+fn start_folder(spec: &CommandSpec) -> PathBuf {
+    let held = spec.held_cwd.as_ref().map(|held| PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd())));
+    held.filter(|folder| folder.exists()).unwrap_or_else(|| spec.cwd.clone())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn start_folder(spec: &CommandSpec) -> PathBuf {
+    spec.cwd.clone()
 }
 
 fn refused(spec: &CommandSpec, source: io::Error) -> ExecError {
@@ -109,7 +130,7 @@ fn command(spec: &CommandSpec, marker: &Marker) -> Command {
         command.arg0(argv0).args(arguments);
     }
     command
-        .current_dir(&spec.cwd)
+        .current_dir(start_folder(spec))
         .env_clear()
         .envs(spec.env.iter().map(|(name, value)| (name, value)))
         .env(CALL_MARKER, marker.value(Marker::outer(&spec.env)))

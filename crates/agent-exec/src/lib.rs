@@ -4,9 +4,13 @@
 //! [`Finished`]. What it promises, whatever the program does:
 //!
 //! - it inherits nothing: its own session without a terminal, exactly the environment it was given, a null or a
-//!   prepared standard input;
+//!   prepared standard input, and no other descriptor that this process opened as Rust opens files. Those that this process
+//!   was itself started with are passed on, unless it called [`keep_descriptors_private`] when it began;
+//! - it is what runs: a file that the system would not execute is refused, instead of being given to a shell as the C
+//!   library does;
 //! - a timeout, a cancel or a dropped future ends the whole process group, and on Linux also descendants that left
-//!   the session; so does the end of the program itself: nothing outlives its call;
+//!   the session; so does the end of the program itself: nothing outlives its call. What left the session, cleared its
+//!   environment and lost its parent between two looks is found only in a process that called [`adopt_orphans`];
 //! - both outputs are drained all the time, keep a head and a tail in memory, and may send the whole to a [`Spill`];
 //! - a background child that keeps the pipes open, or floods them, does not hold the call.
 //!
@@ -33,6 +37,7 @@
 //!         program: resolve_program("echo".as_ref(), &path, cwd)?,
 //!         argv: vec!["echo".into(), "hello".into()],
 //!         cwd: cwd.into(),
+//!         held_cwd: None,
 //!         env: vec![("PATH".into(), path)],
 //!         stdin: Stdin::Closed,
 //!         stdout: Capture::in_memory(65_536),
@@ -52,13 +57,16 @@
 //! ```
 
 mod census;
+mod descriptors;
 mod environment;
 mod error;
+mod format;
 mod group;
 mod keeper;
 mod launch;
 mod marker;
 mod notice;
+mod orphans;
 mod outcome;
 mod program;
 mod progress;
@@ -68,9 +76,11 @@ mod spec;
 mod spill;
 mod stream;
 
+pub use descriptors::keep_descriptors_private;
 pub use environment::env_from_allowlist;
 pub use error::{ExecError, ProgramError};
 pub use marker::CALL_MARKER;
+pub use orphans::adopt_orphans;
 pub use outcome::{Exit, Finished, Kept, Leftovers, Output};
 pub use program::resolve_program;
 pub use progress::{Progress, ProgressSink};

@@ -1,6 +1,6 @@
 //! What to run: the request of [`run`](crate::run()).
 
-use std::{ffi::OsString, fmt, io, path::PathBuf, time::Duration};
+use std::{ffi::OsString, fmt, io, os::fd::OwnedFd, path::PathBuf, time::Duration};
 
 /// One program to run, complete: nothing is taken from the running process.
 #[derive(Debug)]
@@ -11,6 +11,9 @@ pub struct CommandSpec {
     pub argv: Vec<OsString>,
     /// The folder to start in, absolute. Whether the program may run there is the caller's decision.
     pub cwd: PathBuf,
+    /// The folder behind `cwd`, held open by whoever decided about it. On Linux with `/proc` the program starts in this very
+    /// folder, wherever the path leads by then; elsewhere, and without it, the path counts.
+    pub held_cwd: Option<OwnedFd>,
     /// The whole environment, but for [`CALL_MARKER`](crate::CALL_MARKER) which is added. The last of two equal
     /// names wins.
     pub env: Vec<(OsString, OsString)>,

@@ -11,6 +11,23 @@ use agent_protocol::ErrorPayload;
 pub(crate) use classify::{Circumstances, classify, tokens};
 pub(crate) use words::ServerWords;
 
+/// Whether a refusal is about a field itself, not about its value: "is not supported", "unknown field", "extra inputs are not
+/// permitted". `text` is in lower case.
+pub(crate) fn speaks_of_support(text: &str) -> bool {
+    [
+        "not supported",
+        "unsupported",
+        "does not support",
+        "unknown",
+        "unrecognized",
+        "not permitted",
+        "extra",
+        "deprecated",
+    ]
+    .iter()
+    .any(|word| text.contains(word))
+}
+
 /// The server said no — with a status, or inside a reply that it had begun.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refusal {

@@ -1,4 +1,4 @@
-//! The provider port, and the adapters that speak Ollama's native API and OpenAI's Chat Completions.
+//! The provider port, and the adapters that speak Ollama's native API, OpenAI's Chat Completions and Anthropic's Messages.
 //!
 //! An adapter turns a neutral [`ModelRequest`] into one HTTP request and the answer's bytes into [`ModelEvent`]s. What is
 //! particular about a provider — its names, limits, error texts, ways to end a stream — ends here: callers see canonical
@@ -39,6 +39,7 @@
 //! [`ModelEvent`]: agent_protocol::ModelEvent
 
 mod adapter;
+mod anthropic;
 mod conversation;
 mod dialect;
 mod digest;
@@ -48,6 +49,7 @@ mod framing;
 mod http;
 mod json;
 mod key;
+mod models;
 mod names;
 mod ollama;
 mod openai;

@@ -21,7 +21,6 @@
 mod chunk;
 mod decode;
 mod learned;
-mod models;
 mod options;
 mod request;
 mod usage;
@@ -130,7 +129,7 @@ impl Dialect for OpenAi {
     }
 
     fn explain<'a>(&'a self, error: ProviderError, ask: Ask<'a>) -> BoxFuture<'a, ProviderError> {
-        models::explain(error, ask).boxed()
+        crate::models::explain(error, ask, "models").boxed()
     }
 }
 

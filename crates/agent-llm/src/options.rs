@@ -2,9 +2,13 @@
 //! nearest.
 
 use agent_protocol::Object;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use crate::ProviderError;
+
+/// Headers that carry keys; a key is named by `api_key_env`, never written down (CFG-3).
+const KEY_HEADERS: [&str; 5] = ["authorization", "api-key", "x-api-key", "proxy-authorization", "cookie"];
 
 /// The options of one provider, while they are read.
 #[derive(Clone, Copy)]
@@ -41,6 +45,42 @@ impl<'a> Options<'a> {
             let said = value.as_str()?;
             words.iter().find(|word| **word == said).copied()
         })
+    }
+
+    /// The table `headers`: further headers of a request, none that carry keys.
+    pub(crate) fn headers(&self) -> Result<HeaderMap, ProviderError> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in self.object("headers")?.into_iter().flatten() {
+            let option = format!("headers.{name}");
+            if KEY_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
+                return Err(
+                    self.invalid(&option, "carries a key; name the variable that holds it in model.api_key_env")
+                );
+            }
+            let name = HeaderName::from_bytes(name.as_bytes());
+            let value = value.as_str().map(HeaderValue::from_str);
+            let (Ok(name), Some(Ok(value))) = (name, value) else {
+                return Err(self.invalid(&option, "must be a header's name and its text"));
+            };
+            headers.insert(name, value);
+        }
+        Ok(headers)
+    }
+
+    /// The table `extra_body`: further fields of a request, none of those that the adapter writes itself.
+    pub(crate) fn extra_body(&self, owned: &[&str]) -> Result<Object, ProviderError> {
+        let extra = self.object("extra_body")?.cloned().unwrap_or_default();
+        match extra.keys().find(|key| owned.contains(&key.as_str())) {
+            None => Ok(extra),
+            Some(key) => Err(self.invalid(&format!("extra_body.{key}"), "is set by a setting or an option of its own")),
+        }
+    }
+
+    /// A list of texts, none of them blank.
+    pub(crate) fn texts(&self, option: &str) -> Result<Vec<String>, ProviderError> {
+        let text = |value: &Value| value.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);
+        let list = |value: &Value| value.as_array().and_then(|list| list.iter().map(text).collect());
+        Ok(self.read(option, "must be a list of texts that are not blank", list)?.unwrap_or_default())
     }
 
     /// The value, if the option is set.

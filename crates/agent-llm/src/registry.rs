@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::{ProviderAdapter, ProviderError, ProviderSettings, ollama, openai};
+use crate::{ProviderAdapter, ProviderError, ProviderSettings, anthropic, ollama, openai};
 
 /// Makes an adapter from settings.
 pub type ProviderFactory =
@@ -26,6 +26,7 @@ impl ProviderRegistry {
     #[must_use]
     pub fn with_builtin() -> Self {
         let mut factories: BTreeMap<String, ProviderFactory> = BTreeMap::new();
+        factories.insert(anthropic::KEY.to_owned(), Arc::new(anthropic::adapter));
         factories.insert(ollama::KEY.to_owned(), Arc::new(ollama::adapter));
         factories.insert(openai::KEY.to_owned(), Arc::new(openai::adapter));
         Self { factories }
@@ -83,8 +84,10 @@ mod tests {
         let settings = ProviderSettings::new("http://127.0.0.1:1");
         let error = registry.build("olama", settings.clone()).err().unwrap();
         assert_eq!(error.payload().code, ErrorCode::ConfigError);
-        assert_eq!(error.to_string(), "no provider is called \"olama\"; known are ollama, openai");
-        assert_eq!(registry.build("openai", settings.clone()).unwrap().key(), "openai");
+        assert_eq!(error.to_string(), "no provider is called \"olama\"; known are anthropic, ollama, openai");
+        for key in ["anthropic", "ollama", "openai"] {
+            assert_eq!(registry.build(key, settings.clone()).unwrap().key(), key);
+        }
 
         let own: ProviderFactory = Arc::new(|_| {
             Err(ProviderError::External(ErrorPayload::new(ErrorCode::UnsupportedCapability, "no tools here")))

@@ -8,7 +8,7 @@ use agent_protocol::{
 };
 use serde_json::{Value, json};
 
-use crate::dialect::{Dialect, Flow, StreamFault, Unfinished};
+use crate::dialect::{Decoder, Dialect, Flow, StreamFault, Unfinished};
 use crate::names::NameTable;
 use crate::reply::{About, ReplyBuilder};
 
@@ -101,8 +101,14 @@ pub(crate) fn summary(reply: &Reply) -> String {
     if let (Some(input), Some(output)) = (reply.usage.input_tokens, reply.usage.output_tokens) {
         line.push_str(&format!(" {input}+{output}"));
     }
-    if let Some(reasoning) = reply.metadata.get("reasoning") {
-        line.push_str(&format!(" think{reasoning}"));
+    match reply.metadata.get("reasoning") {
+        None => {}
+        Some(Value::Object(kept)) => {
+            for entry in kept["blocks"].as_array().into_iter().flatten() {
+                line.push_str(&format!(" kept{}{}", entry["before"], entry["block"]));
+            }
+        }
+        Some(reasoning) => line.push_str(&format!(" think{reasoning}")),
     }
     for block in &reply.content {
         match block {
@@ -123,13 +129,27 @@ pub(crate) fn summary(reply: &Reply) -> String {
     line
 }
 
+/// The reply to a request that ends properly.
+pub(crate) fn reply_to(dialect: &dyn Dialect, request: ModelRequest, body: &[u8]) -> Reply {
+    let mut decoder = decoder(dialect, request);
+    let mut events = Vec::new();
+    if decoder.feed(body, &mut events).unwrap() == Flow::More {
+        decoder.end(&mut events).unwrap();
+    }
+    decoder.finish(&mut events).unwrap()
+}
+
+fn decoder(dialect: &dyn Dialect, request: ModelRequest) -> Box<dyn Decoder> {
+    let request = Arc::new(request);
+    let names: Arc<NameTable> = Arc::new(dialect.names(&request.tools));
+    let about = About { provider: dialect.key(), request, names, metadata: Object::new(), limit: 1 << 20 };
+    dialect.decoder(ReplyBuilder::new(about))
+}
+
 /// What a dialect makes of a body that comes in these chunks and then ends: as a conversation reads it, without the
 /// waiting.
 pub(crate) fn decode<'a>(dialect: &dyn Dialect, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
-    let request = Arc::new(request());
-    let names: Arc<NameTable> = Arc::new(dialect.names(&request.tools));
-    let about = About { request, names, metadata: Object::new(), limit: 1 << 20 };
-    let mut decoder = dialect.decoder(ReplyBuilder::new(about));
+    let mut decoder = decoder(dialect, request());
     let mut events = Vec::new();
     let mut result = Ok(Flow::More);
     for chunk in chunks {

@@ -1,12 +1,10 @@
-//! Pieces of requests that OpenAI's protocol and Ollama's have in common. A piece is a pure function of what it says (and
+//! Pieces of requests that protocols have in common. A piece is a pure function of what it says (and
 //! of the tool names of the request), never of its neighbours, so that it can be kept for all later requests (PRV-15).
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use agent_protocol::{
-    ContentBlock, ModelMessage, ModelRequest, SystemPrompt, ToolCallId, ToolDefinition, ToolList, ToolResultBlock,
-};
+use agent_protocol::{ContentBlock, ModelMessage, ModelRequest, SystemPrompt, ToolCallId, ToolList, ToolResultBlock};
 use serde_json::Value;
 
 use crate::ProviderError;
@@ -126,7 +124,7 @@ pub(crate) fn function_tools(tools: &ToolList, names: &NameTable) -> String {
         let mut function = ObjectWriter::open(object.field("function"));
         function.string("name", &names.wire(&tool.name));
         function.string("description", &tool.description);
-        push_value(function.field("parameters"), &parameters(tool));
+        push_value(function.field("parameters"), &parameters(&tool.input_schema));
         function.close();
         object.close();
         push_form(&mut list, &piece);
@@ -135,8 +133,8 @@ pub(crate) fn function_tools(tools: &ToolList, names: &NameTable) -> String {
 }
 
 /// The schema, with the two fields servers insist on.
-fn parameters(tool: &ToolDefinition) -> Cow<'_, Value> {
-    match &tool.input_schema {
+pub(crate) fn parameters(schema: &Value) -> Cow<'_, Value> {
+    match schema {
         Value::Object(schema) if !(schema.contains_key("type") && schema.contains_key("properties")) => {
             let mut schema = schema.clone();
             schema.entry("type").or_insert_with(|| "object".into());

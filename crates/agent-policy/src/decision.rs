@@ -2,31 +2,21 @@
 
 mod assess;
 mod grants;
+mod network;
 mod scope;
+mod settings;
 mod verdict;
 
-use agent_protocol::{DecisionKind, ErrorCode, ToolDefinition};
+use agent_protocol::{DecisionKind, ErrorCode, Permission, ToolDefinition};
 
-use crate::{Access, Facts, PathRules};
+use crate::{Access, Facts, PathRules, escape_word};
 use assess::Assessment;
 pub use grants::Grants;
 pub use scope::GrantKey;
-pub use verdict::{Question, Verdict};
+pub use settings::{HostList, NetworkPolicy, PolicySettings, Stance};
+pub use verdict::{Question, Unattended, Verdict};
 
-/// What of the configuration's `permissions` a decision depends on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicySettings {
-    /// `allow_for_session_enabled`: whether an answer may count for more than one call.
-    pub session_grants: bool,
-}
-
-impl Default for PolicySettings {
-    fn default() -> Self {
-        Self { session_grants: true }
-    }
-}
-
-/// Decides about a call that is about to run (PRM-2, PRM-4, COD-8, COD-13).
+/// Decides about a call that is about to run (PRM-2, PRM-4, PRM-7, PRM-11 to PRM-13, COD-8, COD-13).
 ///
 /// What nobody may allow is denied first; what only looks and touches nothing sensitive is allowed; the rest is a
 /// question, unless a grant of this session covers it. The same facts must be what runs (PRM-5): a caller that lets
@@ -42,9 +32,18 @@ pub fn decide(
     if let Some(denied) = never(facts, rules) {
         return denied;
     }
-    let assessed = Assessment::of(definition, facts, rules);
+    if definition.is_of_core() {
+        return Verdict::Allow { because: "it is core's own and changes nothing outside".to_owned() };
+    }
+    if let Some(denied) = network::refused(definition, facts, &settings.network) {
+        return denied;
+    }
+    let assessed = Assessment::of(definition, facts, rules, settings);
     if !assessed.asks {
-        return Verdict::Allow { because: "it only reads, and nothing sensitive".to_owned() };
+        return looks_only(definition, settings.readonly);
+    }
+    if settings.readonly == Stance::Deny && definition.permission == Permission::Readonly {
+        return reading_is_off(definition);
     }
     let grant = settings.session_grants.then(|| GrantKey::of(definition, facts, &assessed)).flatten();
     let grant_covers = grant.as_ref().map(|key| key.in_words(rules));
@@ -55,16 +54,45 @@ pub fn decide(
     }
     Verdict::Ask(Box::new(Question {
         suggested: if assessed.unusual() { DecisionKind::Deny } else { DecisionKind::AllowOnce },
-        without_callback: if assessed.outside {
-            ErrorCode::WriteOutsideAllowedRoots
-        } else {
-            ErrorCode::PermissionDenied
-        },
+        unattended: unattended(definition, facts, &assessed, settings),
         dangerous: assessed.dangerous,
         reasons: assessed.into_reasons(),
         grant,
         grant_covers,
     }))
+}
+
+fn looks_only(definition: &ToolDefinition, readonly: Stance) -> Verdict {
+    match readonly {
+        // `Ask` has been one of the reasons to ask.
+        Stance::Allow | Stance::Ask => Verdict::Allow { because: "it only reads, and nothing sensitive".to_owned() },
+        Stance::Deny => reading_is_off(definition),
+    }
+}
+
+fn reading_is_off(definition: &ToolDefinition) -> Verdict {
+    let reason = format!("{} only reads, and permissions.readonly_default is \"deny\"", escape_word(&definition.name));
+    Verdict::Deny { code: ErrorCode::PermissionDenied, reason }
+}
+
+/// What becomes of a question nobody can be asked: of writes, only plain ones in a root may run (PRM-11).
+fn unattended(
+    definition: &ToolDefinition,
+    facts: &Facts,
+    assessed: &Assessment,
+    settings: &PolicySettings,
+) -> Unattended {
+    if assessed.outside {
+        return Unattended::Deny(ErrorCode::WriteOutsideAllowedRoots);
+    }
+    let writes =
+        definition.permission == Permission::Write && facts.targets.iter().any(|target| target.access == Access::Write);
+    let plain =
+        !assessed.unusual() && !assessed.dangerous && facts.command.is_none() && !network::talks(definition, facts);
+    if settings.unattended_writes && writes && plain {
+        return Unattended::Allow;
+    }
+    Unattended::Deny(ErrorCode::PermissionDenied)
 }
 
 /// What no answer opens: writes to our own files. The code is `write_outside_allowed_roots`: nobody said no, the place is

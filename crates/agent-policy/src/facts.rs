@@ -63,7 +63,7 @@ pub enum TargetKind {
 }
 
 /// A command about to run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Command {
     /// The words, as the model gave them; not valid UTF-8 is impossible, since they come from JSON.
     pub argv: Vec<String>,
@@ -73,18 +73,24 @@ pub struct Command {
     pub cwd: PathBuf,
     /// Names of the variables it gets.
     pub env_names: Vec<String>,
-    /// Content hashes (BLAKE3, hex) of the program and of every argument that names a file in a writable root: what a
+    /// The program, and whatever an argument leads to by a name in a writable root or into one, with its content: what a
     /// grant for the session is tied to (PRM-4).
     pub code: Vec<CodeFile>,
+    /// Everything that exists and that an argument, or a part of one, may be meant to name.
+    pub named: Vec<Target>,
+    /// Why a grant cannot be tied to all that the command may run, in words for a person; absent where `code` and `named`
+    /// are complete.
+    pub untied: Option<String>,
 }
 
-/// A file whose content a command runs or reads as its argument.
+/// What a command runs, or reads as its argument.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CodeFile {
-    /// Resolved path.
+    /// Resolved path of a file, or of a folder.
     pub path: PathBuf,
-    /// BLAKE3 of its content, hex.
+    /// A BLAKE3 hash, hex: of a file's content, or of what the system says of a file that is not read and of the files
+    /// directly in a folder.
     pub hash: String,
-    /// Whether it lies in a writable root, so that the model may have written it.
+    /// Whether it lies in a writable root, or is called by a name there, so that the model may have chosen it.
     pub writable: bool,
 }

@@ -11,7 +11,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use fold::{covers, fold_path};
+use fold::{bare_path, covers, fold_path, spellings};
 use pattern::PatternSet;
 pub use places::{Places, Root};
 pub(crate) use words::MAX_PATH;
@@ -115,8 +115,13 @@ impl PathRules {
         }
         let database = format!("{}*", pattern::quoted(&places.session_db));
         patterns.push((pattern::Pattern::Path(database.clone()), Why::new("session database", SECRETS)));
+        let mut anchors: Vec<PathBuf> = Vec::new();
+        for pattern in written() {
+            let anchor = pattern::anchor(pattern, &places).or_else(|| pattern::usual_place(pattern, &places));
+            anchors.extend(anchor.filter(|anchor| !anchors.contains(anchor)));
+        }
         Ok(Self {
-            anchors: written().filter_map(|pattern| pattern::anchor(pattern, &places)).collect(),
+            anchors,
             sensitive: PatternSet::new(patterns)?,
             real: Vec::new(),
             control: control(tables::CONTROL, &places)?,
@@ -136,8 +141,9 @@ impl PathRules {
         &self.places
     }
 
-    /// The sensitive paths that are written out in full, such as `~/.ssh`: what a caller can look up on disk, to find
-    /// where they really are ([`PathRules::also_at`]) and which files have a second name there ([`Target::aliases`]).
+    /// The sensitive paths that are written out in full, such as `~/.ssh`, and where files that are sensitive by their name
+    /// usually are, such as `~/.netrc`: what a caller can look up on disk, to find where they really are
+    /// ([`PathRules::also_at`]) and which files have a second name there ([`Target::aliases`]).
     ///
     /// [`Target::aliases`]: crate::Target::aliases
     #[must_use]
@@ -161,7 +167,7 @@ impl PathRules {
         if !is_resolved(path) {
             return Root::Outside;
         }
-        if self.in_home(path, &fold_path(path)) { Root::Home } else { self.places.root_of(path) }
+        if self.in_home(path) { Root::Home } else { self.places.root_of(path) }
     }
 
     /// Whether commands may start in this folder: the project, a write root or the temporary folder (COD-11). Unlike for
@@ -174,16 +180,14 @@ impl PathRules {
     /// Whether the path, or a folder it is in, may hold secrets (PRM-2, PRM-10).
     #[must_use]
     pub fn sensitive(&self, path: &Path) -> Option<&Why> {
-        let path = fold_path(path);
-        self.sensitive.covering(&path, 0).or_else(|| self.sensitive_by_link(&path))
+        spellings(path).find_map(|path| self.sensitive.covering(&path, 0).or_else(|| self.sensitive_by_link(&path)))
     }
 
     /// [`sensitive`](Self::sensitive) for an entry of a folder that is known not to be sensitive: what a recursive walk
     /// asks of each entry.
     #[must_use]
     pub fn sensitive_entry(&self, path: &Path) -> Option<&Why> {
-        let path = fold_path(path);
-        self.sensitive.matching(&path).or_else(|| self.sensitive_by_link(&path))
+        spellings(path).find_map(|path| self.sensitive.matching(&path).or_else(|| self.sensitive_by_link(&path)))
     }
 
     fn sensitive_by_link(&self, path: &str) -> Option<&Why> {
@@ -195,11 +199,15 @@ impl PathRules {
     /// Only what lies below the root counts: a project in somebody's `.claude/worktrees` is an ordinary project.
     #[must_use]
     pub fn control(&self, path: &Path) -> Option<&Why> {
-        let folded = fold_path(path);
-        let below = self.places.root_path(path).map_or(0, |root| fold_path(root).len());
+        self.control_as(path, fold_path).or_else(|| self.control_as(path, bare_path))
+    }
+
+    fn control_as(&self, path: &Path, spell: fn(&Path) -> String) -> Option<&Why> {
+        let below = self.places.root_path(path).map_or(0, |root| spell(root).len());
         // Our folder in a project is under control but for the plans in it; what is nested in the plans is not ours.
-        let below_plans = self.plans_in_ours(path).map_or(below, |plans| fold_path(plans).len());
-        self.control.covering(&folded, below).or_else(|| self.ours.covering(&folded, below.max(below_plans)))
+        let below_plans = self.plans_in_ours(path).map_or(below, |plans| spell(plans).len());
+        let path = spell(path);
+        self.control.covering(&path, below).or_else(|| self.ours.covering(&path, below.max(below_plans)))
     }
 
     /// Whether code tools may never write there, whatever anybody answers: our home, the session database, the task
@@ -207,14 +215,14 @@ impl PathRules {
     /// even when the project is the folder our home is in.
     #[must_use]
     pub fn forbidden_write(&self, path: &Path) -> Option<&Why> {
-        let folded = fold_path(path);
-        let protected = self.protected.iter().find(|(base, _)| covers(base, &folded)).map(|(_, why)| why);
-        protected.or_else(|| self.in_home(path, &folded).then_some(&self.home.1))
+        let protected = |path: String| self.protected.iter().find(|(base, _)| covers(base, &path)).map(|(_, why)| why);
+        spellings(path).find_map(protected).or_else(|| self.in_home(path).then_some(&self.home.1))
     }
 
-    fn in_home(&self, path: &Path, folded: &str) -> bool {
+    fn in_home(&self, path: &Path) -> bool {
         let plans = self.places.standard_plans();
-        covers(&self.home.0, folded) && !plans.is_some_and(|plans| is_resolved(path) && path.starts_with(plans))
+        spellings(path).any(|path| covers(&self.home.0, &path))
+            && !plans.is_some_and(|plans| is_resolved(path) && path.starts_with(plans))
     }
 
     /// The plans folder, if it lies strictly below a `.soong-agent` and the path lies in it.

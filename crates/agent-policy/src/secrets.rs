@@ -50,7 +50,7 @@ struct Marker {
     secret: bool,
 }
 
-/// A text without known secrets.
+/// A text without the secrets that were looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redacted<'t> {
     /// The text; borrowed when nothing was replaced.
@@ -99,6 +99,13 @@ impl KnownSecrets {
     #[must_use]
     pub fn ignored(&self) -> &[String] {
         &self.0.ignored
+    }
+
+    /// Length of the longest text that is looked for, in bytes; 0 if there is none. What is cut out of a text may be a piece
+    /// of a secret as far as this from the cut: some forms are longer than the value itself.
+    #[must_use]
+    pub fn longest(&self) -> usize {
+        self.0.longest
     }
 
     /// Replaces every known value. Where two overlap, the one that begins first, and of those the longest, wins.

@@ -6,7 +6,7 @@ use agent_protocol::Object;
 
 use crate::{
     Facts, KnownSecrets,
-    display::{escape_bounded, escape_word, quote_argv, shown_word},
+    display::{escape_bounded, escape_word, shown_command, shown_word},
 };
 
 /// A size for [`RequestSummary::args_summary`] that shows a usual diff whole, bytes.
@@ -18,7 +18,8 @@ const MAX_TARGETS: usize = 8;
 /// secrets, bounded, and escaped, so that they can be printed as they are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestSummary {
-    /// The command in unambiguous quoting, else what the tool wants shown: a diff, the arguments.
+    /// The command in unambiguous quoting, else what the tool wants shown: a diff, the arguments. A `[…` in it is always
+    /// the beginning of our note that something is not shown.
     pub args_summary: String,
     /// The resolved targets, or the program of a command; absent where the call has neither.
     pub target_scope: Option<String>,
@@ -51,7 +52,7 @@ pub fn request_summary(facts: &Facts, secrets: &KnownSecrets, max_bytes: usize) 
     let argv: Vec<String> = command.argv.iter().map(|word| secrets.redact(word).text.into_owned()).collect();
     let names: Vec<String> = command.env_names.iter().map(|name| shown_word(name)).collect();
     RequestSummary {
-        args_summary: escape_bounded(&quote_argv(&argv), max_bytes),
+        args_summary: shown_command(&argv, max_bytes),
         target_scope: Some(path(&command.program)),
         cwd: Some(path(&command.cwd)),
         env_summary: Object::from_iter([("names".to_owned(), names.into())]),

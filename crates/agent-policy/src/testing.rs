@@ -79,7 +79,7 @@ pub(crate) fn touching(access: Access, path: &str) -> Facts {
 pub(crate) fn command(program: &str, cwd: &str, argv: &[&str]) -> Facts {
     let code = vec![CodeFile { path: program.into(), hash: "aa".to_owned(), writable: false }];
     let argv = strings(argv);
-    let command = Command { argv, program: program.into(), cwd: cwd.into(), env_names: Vec::new(), code };
+    let command = Command { argv, program: program.into(), cwd: cwd.into(), code, ..Command::default() };
     Facts { command: Some(command), ..Facts::default() }
 }
 

@@ -57,6 +57,15 @@ impl ToolDefinition {
     /// Tag of tools that talk to other hosts.
     pub const NETWORK: &'static str = "network";
 
+    /// What the names of core's own tools begin with.
+    pub const CORE_PREFIXES: [&'static str; 2] = ["agent.", "internal."];
+
+    /// Whether this is a tool of core itself, by its name. Those never ask (PRM-13), so nobody else may register one.
+    #[must_use]
+    pub fn is_of_core(&self) -> bool {
+        Self::CORE_PREFIXES.iter().any(|prefix| self.name.starts_with(prefix))
+    }
+
     /// Whether the tool carries a tag.
     #[must_use]
     pub fn has_tag(&self, tag: &str) -> bool {

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent_policy::{
     ARGS_SUMMARY_BYTES, Facts, PathRules, PolicySettings, Question, Verdict, decide, escape_word, request_summary,
@@ -11,8 +12,10 @@ use agent_protocol::{
     PermissionRequestId, ToolCallId, ToolDefinition,
 };
 use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::caught::caught;
 use crate::redact::Redactor;
 use crate::session::RunContext;
 
@@ -32,8 +35,19 @@ pub(crate) struct Broker {
     callback: Option<Arc<dyn PermissionCallback>>,
     rules: Arc<PathRules>,
     policy: PolicySettings,
+    /// How long an answer may take; absent: as long as it takes.
+    patience: Option<Duration>,
     /// People are asked one question at a time.
     asking: tokio::sync::Mutex<()>,
+}
+
+/// A prepared call that is to be decided about.
+pub(crate) struct Asked<'a> {
+    pub(crate) run: &'a RunContext,
+    pub(crate) call: &'a ToolCallId,
+    pub(crate) tool: &'a ToolDefinition,
+    pub(crate) facts: &'a Facts,
+    pub(crate) cancel: &'a CancellationToken,
 }
 
 impl Broker {
@@ -41,36 +55,119 @@ impl Broker {
         callback: Option<Arc<dyn PermissionCallback>>,
         rules: Arc<PathRules>,
         policy: PolicySettings,
+        patience: Option<Duration>,
     ) -> Self {
-        Self { callback, rules, policy, asking: tokio::sync::Mutex::new(()) }
+        Self { callback, rules, policy, patience, asking: tokio::sync::Mutex::new(()) }
     }
 
     /// Decides about a prepared call. `Err` is what the model and the timeline are told.
-    pub(crate) async fn authorize(
-        &self,
-        run: &RunContext,
-        call: &ToolCallId,
-        tool: &ToolDefinition,
-        facts: &Facts,
-    ) -> Result<(), ErrorPayload> {
-        let question = match open_question(self.judge(run, tool, facts)) {
+    pub(crate) async fn authorize(&self, asked: &Asked<'_>) -> Result<(), ErrorPayload> {
+        if asked.cancel.is_cancelled() {
+            return Err(cancelled());
+        }
+        let question = match open_question(self.judge(asked)) {
             ControlFlow::Break(decided) => return decided,
             ControlFlow::Continue(question) => question,
         };
         let Some(callback) = &self.callback else {
-            return Err(nobody_to_ask(*question));
+            return nobody_to_ask(question);
         };
-        let _one_at_a_time = self.asking.lock().await;
+        let _one_at_a_time = tokio::select! {
+            biased;
+            () = asked.cancel.cancelled() => return Err(cancelled()),
+            turn = self.asking.lock() => turn,
+        };
         // A grant given while this call waited for its turn is honoured.
-        match open_question(self.judge(run, tool, facts)) {
+        match open_question(self.judge(asked)) {
             ControlFlow::Break(decided) => decided,
-            ControlFlow::Continue(question) => ask(callback.as_ref(), run, call, tool, facts, *question).await,
+            ControlFlow::Continue(question) => self.ask(callback.as_ref(), asked, *question).await,
         }
     }
 
-    fn judge(&self, run: &RunContext, tool: &ToolDefinition, facts: &Facts) -> Verdict {
-        decide(tool, facts, &self.rules, &self.policy, &run.session.grants())
+    fn judge(&self, asked: &Asked<'_>) -> Verdict {
+        decide(asked.tool, asked.facts, &self.rules, &self.policy, &asked.run.session.grants())
     }
+
+    async fn ask(
+        &self,
+        callback: &dyn PermissionCallback,
+        asked: &Asked<'_>,
+        question: Question,
+    ) -> Result<(), ErrorPayload> {
+        let request = request(asked, &question);
+        let request_id = request.request_id.clone();
+        let event = |event_type| EventDraft::new(event_type).call(asked.call).with("request_id", request_id.as_str());
+        let requested = event(EventType::PermissionRequested)
+            .with("tool_name", asked.tool.name.as_str())
+            .with("target_scope", request.target_scope.clone())
+            .with("reasons", question.reasons.clone());
+        asked.run.record(vec![requested]).await;
+        let answer = self.answer(callback, request, asked.cancel).await;
+        let resolved = |kind: DecisionKind, reason: Option<&str>| {
+            event(EventType::PermissionResolved).with("decision", kind.as_str()).with("reason", reason)
+        };
+        let failed = |message: &str| event(EventType::PermissionFailed).level(Level::Warning).with("message", message);
+        match answer {
+            Answer::Given(decision) => {
+                let resolved = resolved(decision.decision, decision.reason.as_deref());
+                // A callback may say itself that nobody was there to answer.
+                let unanswered = decision.metadata.get(PermissionDecision::UNANSWERED).and_then(|why| why.as_str());
+                asked.run.record(unanswered.map(failed).into_iter().chain([resolved]).collect()).await;
+                take_answer(asked.run, &decision, question)
+            }
+            Answer::Failed(message) => {
+                let resolved = resolved(DecisionKind::Deny, Some("the callback failed"));
+                asked.run.record(vec![failed(&message), resolved]).await;
+                Err(denied(ErrorCode::PermissionDenied, &message, "callback_failed"))
+            }
+            Answer::Cancelled => {
+                asked.run.record(vec![resolved(DecisionKind::Deny, Some("cancelled before it was answered"))]).await;
+                Err(cancelled())
+            }
+        }
+    }
+
+    /// What the callback says, if it says something in time and does not fail.
+    async fn answer(
+        &self,
+        callback: &dyn PermissionCallback,
+        request: PermissionRequest,
+        cancel: &CancellationToken,
+    ) -> Answer {
+        let work = caught("the permission callback", async { callback.decide(request).await });
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Answer::Cancelled,
+            answer = work => match answer {
+                Ok(Ok(decision)) => Answer::Given(decision),
+                Ok(Err(error)) => Answer::Failed(error.to_string()),
+                Err(panic) => Answer::Failed(panic.message),
+            },
+            waited = out_of_patience(self.patience) => {
+                Answer::Failed(format!("the permission callback did not answer within {} ms", waited.as_millis()))
+            }
+        }
+    }
+}
+
+enum Answer {
+    Given(PermissionDecision),
+    Failed(String),
+    Cancelled,
+}
+
+async fn out_of_patience(patience: Option<Duration>) -> Duration {
+    match patience {
+        Some(patience) => {
+            tokio::time::sleep(patience).await;
+            patience
+        }
+        None => std::future::pending().await,
+    }
+}
+
+fn cancelled() -> ErrorPayload {
+    ErrorPayload::new(ErrorCode::Cancelled, "cancelled before it ran")
 }
 
 /// What is decided, or the question that is left.
@@ -82,53 +179,12 @@ fn open_question(verdict: Verdict) -> ControlFlow<Result<(), ErrorPayload>, Box<
     }
 }
 
-fn nobody_to_ask(question: Question) -> ErrorPayload {
-    let code = question.without_callback;
-    match Verdict::Ask(Box::new(question)).unattended() {
-        Verdict::Deny { code, reason } => denied(code, &reason, "no_callback"),
-        Verdict::Allow { .. } | Verdict::Ask(_) => denied(code, "nobody can be asked", "no_callback"),
-    }
-}
-
-async fn ask(
-    callback: &dyn PermissionCallback,
-    run: &RunContext,
-    call: &ToolCallId,
-    tool: &ToolDefinition,
-    facts: &Facts,
-    question: Question,
-) -> Result<(), ErrorPayload> {
-    let request = request(run, tool, facts, &question);
-    let request_id = request.request_id.clone();
-    let asked = EventDraft::new(EventType::PermissionRequested)
-        .call(call)
-        .with("request_id", request_id.as_str())
-        .with("tool_name", tool.name.as_str())
-        .with("target_scope", request.target_scope.clone())
-        .with("reasons", question.reasons.clone());
-    run.record(vec![asked]).await;
-    let answer = callback.decide(request).await;
-    let resolved = |kind: DecisionKind, reason: Option<&str>| {
-        EventDraft::new(EventType::PermissionResolved)
-            .call(call)
-            .with("request_id", request_id.as_str())
-            .with("decision", kind.as_str())
-            .with("reason", reason)
-    };
-    match answer {
-        Ok(decision) => {
-            run.record(vec![resolved(decision.decision, decision.reason.as_deref())]).await;
-            take_answer(run, &decision, question)
-        }
-        Err(error) => {
-            let failed = EventDraft::new(EventType::PermissionFailed)
-                .level(Level::Warning)
-                .call(call)
-                .with("request_id", request_id.as_str())
-                .with("message", error.to_string());
-            run.record(vec![failed, resolved(DecisionKind::Deny, Some("the callback failed"))]).await;
-            Err(denied(ErrorCode::PermissionDenied, &error.to_string(), "callback_failed"))
-        }
+/// What the configuration says to a question nobody can be asked.
+fn nobody_to_ask(question: Box<Question>) -> Result<(), ErrorPayload> {
+    match Verdict::Ask(question).unattended() {
+        Verdict::Allow { .. } => Ok(()),
+        Verdict::Deny { code, reason } => Err(denied(code, &reason, "no_callback")),
+        Verdict::Ask(question) => Err(denied(ErrorCode::PermissionDenied, &question.reasons.join("; "), "no_callback")),
     }
 }
 
@@ -154,7 +210,8 @@ fn denied(code: ErrorCode, reason: &str, by: &str) -> ErrorPayload {
     ErrorPayload::new(code, format!("not run, permission denied: {reason}")).detail("denied_by", by)
 }
 
-fn request(run: &RunContext, tool: &ToolDefinition, facts: &Facts, question: &Question) -> PermissionRequest {
+fn request(asked: &Asked<'_>, question: &Question) -> PermissionRequest {
+    let Asked { run, tool, facts, .. } = asked;
     let redactor: &Redactor = &run.redactor;
     let summary = request_summary(facts, redactor.secrets(), ARGS_SUMMARY_BYTES);
     let mut metadata = Object::new();
@@ -162,6 +219,7 @@ fn request(run: &RunContext, tool: &ToolDefinition, facts: &Facts, question: &Qu
     if let Some(covers) = &question.grant_covers {
         metadata.insert("session_scope".to_owned(), covers.as_str().into());
     }
+    redactor.object(&mut metadata);
     PermissionRequest {
         request_id: request_id(),
         session_id: run.session.id().clone(),

@@ -14,8 +14,9 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::artifacts::{CallArtifacts, Finished};
-use crate::broker::Broker;
-use crate::redact::REDACTED;
+use crate::broker::{Asked, Broker};
+use crate::caught::caught;
+use crate::redact::Redactor;
 use crate::session::RunContext;
 
 /// Columns of the one line that says what a call will do.
@@ -112,16 +113,16 @@ impl Calls {
         let tools = Arc::clone(&self.tools);
         let redactor = self.run.redactor.clone();
         async move {
-            let work = prepare(&tools, call, context);
+            let name = call.name.clone();
+            let work = caught(&name, prepare(&tools, call, context));
             let result = tokio::select! {
                 biased;
                 () = cancel.cancelled() => Err(ErrorPayload::new(ErrorCode::Cancelled, "cancelled before it ran")),
-                result = work => result,
+                result = work => result.flatten(),
             };
             match result {
                 Ok((definition, prepared)) => {
-                    let mut summary = summary(&prepared.facts);
-                    redactor.text(&mut summary);
+                    let summary = summary(&prepared.facts, &redactor);
                     let prepared =
                         Box::new(PreparedHandle { definition, facts: Arc::new(prepared.facts), handle: prepared.call });
                     Done::Prepared { call: id, prepared, summary }
@@ -173,11 +174,10 @@ impl Calls {
             self.open.get(&call).and_then(|open| Some((open.tool.clone()?, open.facts.clone()?, open.cancel.clone())));
         async move {
             let result = match known {
-                Some((tool, facts, cancel)) => tokio::select! {
-                    biased;
-                    () = cancel.cancelled() => Err(ErrorPayload::new(ErrorCode::Cancelled, "cancelled before it ran")),
-                    result = broker.authorize(&run, &call, &tool, &facts) => result,
-                },
+                Some((tool, facts, cancel)) => {
+                    let asked = Asked { run: &run, call: &call, tool: &tool, facts: &facts, cancel: &cancel };
+                    broker.authorize(&asked).await
+                }
                 None => Err(lost_handle()),
             };
             let verdict = match result {
@@ -199,7 +199,10 @@ impl Calls {
         let (handle, progress) = open.map_or((None, None), |open| (open.handle.take(), open.progress.take()));
         async move {
             let output = match handle {
-                Some(handle) => watched(&run, &call, handle, progress).await,
+                Some(handle) => {
+                    let work = watched(&run, &call, handle, progress);
+                    caught("the tool", work).await.unwrap_or_else(ToolOutput::failed)
+                }
                 None => ToolOutput::failed(lost_handle()),
             };
             let outcome = Box::new(outcome(&run, output));
@@ -272,8 +275,9 @@ fn outcome(run: &RunContext, output: ToolOutput) -> Outcome {
         // The reason first; what was captured before it failed comes after it.
         content.insert(0, ContentBlock::text(error.message.clone()));
     }
-    if run.redactor.blocks(&mut content) {
-        metadata.insert(REDACTED.to_owned(), true.into());
+    let replaced = metadata.get(ToolOutput::REDACTED).is_some_and(|flag| flag == true);
+    if run.redactor.blocks(&mut content) || replaced {
+        metadata.insert(ToolOutput::REDACTED.to_owned(), true.into());
         content.push(ContentBlock::text(
             "[Known secrets in this result were replaced by their names, so an edit of that text would not match the file.]",
         ));
@@ -282,14 +286,20 @@ fn outcome(run: &RunContext, output: ToolOutput) -> Outcome {
     Outcome { kind, content, error, metadata, summary, digest: None, after: Vec::new() }
 }
 
-/// What a call will do, in one line: the command, or the targets as the model wrote them, or its preview's first line.
-fn summary(facts: &Facts) -> String {
+/// What a call will do, in one line: the command, or the targets as the model wrote them, or its preview's first line. Secrets
+/// are taken out of the words before they are quoted and cut, as half of one is not recognised.
+fn summary(facts: &Facts, redactor: &Redactor) -> String {
+    let redacted = |word: &str| {
+        let mut word = word.to_owned();
+        redactor.text(&mut word);
+        word
+    };
     let line = match &facts.command {
-        Some(command) => quote_argv(&command.argv),
+        Some(command) => quote_argv(&command.argv.iter().map(|word| redacted(word)).collect::<Vec<_>>()),
         None if !facts.targets.is_empty() => {
-            facts.targets.iter().map(|target| target.requested.as_str()).collect::<Vec<_>>().join(", ")
+            facts.targets.iter().map(|target| redacted(&target.requested)).collect::<Vec<_>>().join(", ")
         }
-        None => facts.preview.lines().next().unwrap_or_default().to_owned(),
+        None => redacted(facts.preview.lines().next().unwrap_or_default()),
     };
     shorten(&line, SUMMARY_COLUMNS).into()
 }

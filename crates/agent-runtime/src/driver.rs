@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use agent_engine::{CommitNo, Effect, Input, Relief, RequestNo, Run, Sources, Target, Write as Wanted};
 use agent_llm::ProviderAdapter;
-use agent_protocol::{EndReason, ErrorPayload, ModelRequest, RunStatus};
-use agent_store::{StoreError, Write};
+use agent_protocol::{
+    EndReason, ErrorPayload, EventDraft, EventType, Level, ModelFault, ModelRequest, RunPatch, RunStatus,
+};
+use agent_store::{RunRow, StoreError, Write};
 use futures::FutureExt;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
@@ -15,6 +17,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::calls::{Calls, Done, Job};
+use crate::caught::caught;
 use crate::handle::{RunResult, Standing};
 use crate::model_call;
 use crate::session::{Occupied, RunContext};
@@ -45,7 +48,16 @@ struct Outside {
 
 impl Driver {
     /// Runs to the end. The session is given free before anybody is told.
+    ///
+    /// Should the driver itself panic, the run has failed and says so, and the session reads its path anew from the store.
     pub(crate) async fn drive(mut self, start: Input) {
+        match caught("the run", self.to_the_end(start)).await {
+            Ok((end, error)) => self.finish(end, error),
+            Err(fault) => self.broken(fault).await,
+        }
+    }
+
+    async fn to_the_end(&mut self, start: Input) -> (EndReason, Option<ErrorPayload>) {
         let mut outside = Outside {
             jobs: FuturesUnordered::new(),
             ready: VecDeque::from([start]),
@@ -53,15 +65,30 @@ impl Driver {
             drain: None,
             cancelled: false,
         };
-        let (end, error) = loop {
+        let end = loop {
             let input = self.next_input(&mut outside).await;
             if let Some(end) = self.step(input, &mut outside).await {
                 break end;
             }
         };
         self.calls.close();
-        drop(outside);
-        self.finish(end, error);
+        end
+    }
+
+    async fn broken(self, mut fault: ErrorPayload) {
+        self.calls.close();
+        self.context.redactor.error(&mut fault);
+        let run = self.context.store.unfinished_runs(self.context.session.id()).await;
+        let run = run.ok().and_then(|runs| runs.into_iter().find(|run| run.run_id == self.context.run_id));
+        if let Some(run) = run {
+            // Should that fail, the next claim of the session ends it.
+            let _ = self.context.commit(failed(run, &fault)).await;
+        }
+        let Self { occupied, context, standing, .. } = self;
+        drop(occupied);
+        context.live.close();
+        let result = RunResult { status: RunStatus::Failed, end_reason: Some(EndReason::Failed), error: Some(fault) };
+        standing.send_replace(Standing { status: RunStatus::Failed, result: Some(result) });
     }
 
     fn finish(self, end: EndReason, error: Option<ErrorPayload>) {
@@ -170,6 +197,14 @@ impl Driver {
         let cancel = CancellationToken::new();
         outside.model = Some((number, cancel.clone()));
         let asked = model_call::ask(Arc::clone(&self.context), Arc::clone(&self.provider), number, request, cancel);
+        let asked = caught("the provider's adapter", asked).map(move |answer| {
+            answer.unwrap_or_else(|error| Input::ModelFailed {
+                request: number,
+                fault: ModelFault::Fatal,
+                error,
+                partial: None,
+            })
+        });
         outside.jobs.push(asked.map(|input| Done::Input(Box::new(input))).boxed());
     }
 
@@ -187,6 +222,21 @@ impl Driver {
             Target::Job(_) => {}
         }
     }
+}
+
+/// The end of a run that could not end itself.
+pub(crate) fn failed(run: RunRow, error: &ErrorPayload) -> Vec<Write> {
+    vec![
+        Write::Event(EventDraft::new(EventType::LoopFailed).level(Level::Error).error(error)),
+        Write::RunPatch(RunPatch {
+            status: RunStatus::Failed,
+            end_reason: Some(EndReason::Failed),
+            end_node_id: run.end_node_id,
+            turn_count: run.turn_count,
+            usage: run.usage,
+            error: Some(error.clone()),
+        }),
+    ]
 }
 
 async fn expired(drain: &mut Option<std::pin::Pin<Box<tokio::time::Sleep>>>) {

@@ -10,6 +10,7 @@
 mod artifacts;
 mod broker;
 mod calls;
+mod caught;
 mod driver;
 mod error;
 mod handle;

@@ -4,9 +4,6 @@ use agent_policy::KnownSecrets;
 use agent_protocol::{ContentBlock, ErrorPayload, Object, Reply, ToolCallId};
 use serde_json::Value;
 
-/// Key in a result's metadata: a known secret was replaced in it, so an edit of that text cannot match.
-pub(crate) const REDACTED: &str = "secrets_replaced";
-
 /// Replaces known secrets in everything a run takes in.
 #[derive(Debug, Clone)]
 pub(crate) struct Redactor {

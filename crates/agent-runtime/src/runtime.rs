@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use agent_engine::{Calibration, Input, Path, Run, ToolSet};
 use agent_llm::ProviderAdapter;
 use agent_protocol::{
-    AgentId, AgentType, ContentBlock, EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Level, Object, RunId,
-    RunMode, RunPatch, RunStatus, SessionId, SystemPrompt, ToolClass, ToolDefinition,
+    AgentId, AgentType, ContentBlock, ErrorCode, ErrorPayload, Object, RunId, RunMode, RunStatus, SessionId,
+    SystemPrompt, ToolClass, ToolDefinition,
 };
-use agent_store::{ArtifactWriter, Commit, Lease, NewRun, NewSession, RunRow, SessionRow, SessionStore, Write};
+use agent_store::{ArtifactWriter, Commit, Lease, NewRun, NewSession, SessionRow, SessionStore, Write};
 use agent_tools::{RegisterError, Tool};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::broker::Broker;
 use crate::calls::{Calls, Tools};
-use crate::driver::Driver;
+use crate::driver::{Driver, failed};
 use crate::handle::{RunHandle, Standing};
 use crate::live::Live;
 use crate::redact::Redactor;
@@ -81,7 +81,7 @@ impl Runtime {
         let Ports { store, artifacts, provider, tools, rules, secrets, permission } = ports;
         Self {
             system: Arc::new(system_prompt(&settings.environment)),
-            broker: Arc::new(Broker::new(permission, rules, settings.policy.clone())),
+            broker: Arc::new(Broker::new(permission, rules, settings.policy.clone(), settings.permission_timeout)),
             redactor: Redactor::new(secrets),
             tools: Arc::new(RwLock::new(tools)),
             tool_set: Mutex::new(None),
@@ -111,7 +111,7 @@ impl Runtime {
         cached
             .get_or_insert_with(|| {
                 let registry = self.tools.read().unwrap_or_else(PoisonError::into_inner);
-                tool_set(&registry, &self.settings.disabled_tools)
+                tool_set(&registry, &self.settings)
             })
             .clone()
     }
@@ -278,9 +278,11 @@ impl Runtime {
 
     /// Runs whose process is gone have failed (RUN-20). What they left open on the path, the next run answers.
     async fn end_interrupted_runs(&self, lease: &Lease) -> Result<(), RuntimeError> {
+        let error = ErrorPayload::new(ErrorCode::InternalError, "process ended during the run");
+        let error = error.detail("kind", "interrupted");
         for run in self.store.unfinished_runs(lease.session_id()).await? {
             let commit =
-                Commit { agent_id: run.agent_id.clone(), run_id: run.run_id.clone(), writes: interrupted(run) };
+                Commit { agent_id: run.agent_id.clone(), run_id: run.run_id.clone(), writes: failed(run, &error) };
             self.store.commit(lease, commit).await?;
         }
         Ok(())
@@ -297,20 +299,4 @@ impl Runtime {
         self.sessions().clear();
         self.store.close().await;
     }
-}
-
-fn interrupted(run: RunRow) -> Vec<Write> {
-    let error =
-        ErrorPayload::new(ErrorCode::InternalError, "process ended during the run").detail("kind", "interrupted");
-    vec![
-        Write::Event(EventDraft::new(EventType::LoopFailed).level(Level::Error).error(&error)),
-        Write::RunPatch(RunPatch {
-            status: RunStatus::Failed,
-            end_reason: Some(EndReason::Failed),
-            end_node_id: run.end_node_id,
-            turn_count: run.turn_count,
-            usage: run.usage,
-            error: Some(error),
-        }),
-    ]
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use agent_engine::{BudgetConfig, Limits, ModelSettings};
 use agent_llm::ProviderAdapter;
-use agent_policy::{KnownSecrets, PathRules, PolicySettings};
+use agent_policy::{KnownSecrets, PathRules, PolicySettings, ToolScope};
+use agent_protocol::AgentRole;
 use agent_store::{ArtifactWriter, SessionStore};
 use agent_tools::{Registry, Tool};
 
@@ -30,10 +31,20 @@ pub struct RuntimeSettings {
     pub disabled_tools: HashSet<String>,
     /// What of `[permissions]` decisions depend on.
     pub policy: PolicySettings,
+    /// How long the permission callback may take to answer; absent: as long as it takes.
+    pub permission_timeout: Option<Duration>,
     /// A tool's result bigger than this goes to an artifact, in bytes.
     pub result_bytes: usize,
     /// What the model is told about where it works: project folder, platform, date.
     pub environment: String,
+}
+
+impl RuntimeSettings {
+    /// What the main agent of a run gets of the registered tools (TOL-4).
+    #[must_use]
+    pub fn tool_scope(&self) -> ToolScope<'_> {
+        ToolScope { role: AgentRole::Main, disabled: &self.disabled_tools, policy: &self.policy, requested: None }
+    }
 }
 
 /// What a runtime works through.

@@ -1,6 +1,6 @@
 //! What a request is made of, besides the conversation: system blocks, tools, budgets — and their hashes (STO-13).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use agent_engine::{BudgetError, Budgets, Sources, TokenCounter, ToolSet, fixed_parts};
@@ -42,9 +42,10 @@ fn block(id: &str, source: String, text: &str) -> PromptBlock {
     }
 }
 
-/// The effective tool set: what is registered and not disabled, in the order of names (TOL-4).
-pub(crate) fn tool_set(tools: &Registry<Arc<dyn Tool>>, disabled: &HashSet<String>) -> ToolSet {
-    let effective: Vec<_> = tools.iter().filter(|tool| !disabled.contains(&tool.definition().name)).collect();
+/// The effective tool set of the main agent, in the order of names (TOL-4).
+pub(crate) fn tool_set(tools: &Registry<Arc<dyn Tool>>, settings: &RuntimeSettings) -> ToolSet {
+    let scope = settings.tool_scope();
+    let effective: Vec<_> = tools.iter().filter(|tool| scope.withholds(tool.definition()).is_none()).collect();
     let classes: HashMap<_, _> = effective.iter().map(|tool| (tool.definition().name.clone(), tool.class())).collect();
     let list: Vec<_> = effective.into_iter().map(|tool| tool.definition().clone()).collect();
     ToolSet { list: Arc::new(list.into()), classes: Arc::new(classes) }
@@ -56,7 +57,7 @@ pub(crate) fn tool_set(tools: &Registry<Arc<dyn Tool>>, disabled: &HashSet<Strin
 /// When the fixed part leaves too little of the window (CFG-8).
 pub fn check_budgets(settings: &RuntimeSettings, tools: &Registry<Arc<dyn Tool>>) -> Result<Budgets, BudgetError> {
     let system = system_prompt(&settings.environment);
-    let tools = tool_set(tools, &settings.disabled_tools);
+    let tools = tool_set(tools, settings);
     Budgets::derive(&settings.budgets, &fixed_parts(&system, &tools.list))
 }
 

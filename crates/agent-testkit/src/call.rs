@@ -35,7 +35,7 @@ impl Call {
 
     /// A call whose arguments are this text, JSON or not.
     ///
-    /// OpenAI carries it verbatim. Ollama's arguments are a JSON value, so there text that parses is sent as that value and
+    /// OpenAI and Anthropic carry it verbatim. Ollama's arguments are a JSON value, so there text that parses is sent as that value and
     /// other text as a JSON string.
     pub fn raw(name: impl Into<String>, arguments: impl Into<String>) -> Self {
         Self { name: name.into(), arguments: Arguments::Raw(arguments.into()), id: CallId::Generated }
@@ -53,7 +53,7 @@ impl Call {
         self
     }
 
-    /// The arguments as OpenAI's string.
+    /// The arguments as the string that OpenAI and Anthropic stream.
     pub(crate) fn arguments_text(&self) -> String {
         match &self.arguments {
             Arguments::Json(value) => value.to_string(),

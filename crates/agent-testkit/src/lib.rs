@@ -1,6 +1,6 @@
 //! Development only: folders for tests to write in, and a model server that answers from a script.
 //!
-//! The server is a real HTTP server on a loopback port that speaks Ollama's and OpenAI's protocols, so that tests and
+//! The server is a real HTTP server on a loopback port that speaks Ollama's, OpenAI's and Anthropic's protocols, so that tests and
 //! benches run the same client code as users do, down to the socket. A script is written once and served in whatever
 //! protocol a request comes in. Every request is recorded and checked against what real servers insist on.
 //!
@@ -38,6 +38,7 @@ mod scratch;
 mod script_file;
 mod server;
 mod validate;
+mod view;
 mod wire;
 
 pub use call::Call;

@@ -1,7 +1,5 @@
 //! From the canonical tool name in a script to the name the client under test sent.
 
-use serde_json::Value;
-
 /// The encoding adapters use unless a test says otherwise: `code.read_file` is `code__read_file` on the wire.
 pub(crate) fn dots_to_underscores(canonical: &str) -> String {
     canonical.replace('.', "__")
@@ -9,8 +7,8 @@ pub(crate) fn dots_to_underscores(canonical: &str) -> String {
 
 /// The request's own name for a tool: literally the same, else the mapped one if the request offers it, else as given (a
 /// model that invents a tool).
-pub(crate) fn wire_name(name: &str, tools: &[Value], mapping: &dyn Fn(&str) -> String) -> String {
-    let offered = |wanted: &str| tools.iter().any(|tool| tool["function"]["name"] == wanted);
+pub(crate) fn wire_name(name: &str, tools: &[&str], mapping: &dyn Fn(&str) -> String) -> String {
+    let offered = |wanted: &str| tools.contains(&wanted);
     if offered(name) {
         return name.to_owned();
     }
@@ -20,16 +18,11 @@ pub(crate) fn wire_name(name: &str, tools: &[Value], mapping: &dyn Fn(&str) -> S
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
     fn names_come_from_the_request() {
-        let tools: Vec<Value> = ["code__read_file", "plain", "code.dotted"]
-            .iter()
-            .map(|name| json!({"type": "function", "function": {"name": name}}))
-            .collect();
+        let tools = ["code__read_file", "plain", "code.dotted"];
         let cases = [
             ("code.read_file", "code__read_file"),
             ("plain", "plain"),

@@ -8,17 +8,20 @@ pub enum Protocol {
     Ollama,
     /// OpenAI Chat Completions: server-sent events.
     OpenAi,
+    /// Anthropic Messages: named server-sent events.
+    Anthropic,
 }
 
 impl Protocol {
     /// Every protocol, for tests that run the same script over each.
-    pub const ALL: &'static [Protocol] = &[Protocol::Ollama, Protocol::OpenAi];
+    pub const ALL: &'static [Protocol] = &[Protocol::Ollama, Protocol::OpenAi, Protocol::Anthropic];
 
     /// The key of the provider in config.toml.
     pub fn provider(self) -> &'static str {
         match self {
             Self::Ollama => "ollama",
             Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
         }
     }
 
@@ -27,13 +30,14 @@ impl Protocol {
         match self {
             Self::Ollama => "/api/chat",
             Self::OpenAi => "/v1/chat/completions",
+            Self::Anthropic => "/v1/messages",
         }
     }
 
     /// What users write as `base_url` for a server at `root` (no slash at its end).
     pub(crate) fn base_url(self, root: &str) -> String {
         match self {
-            Self::Ollama => root.to_owned(),
+            Self::Ollama | Self::Anthropic => root.to_owned(),
             Self::OpenAi => format!("{root}/v1"),
         }
     }
@@ -45,7 +49,7 @@ impl Protocol {
     pub(crate) fn stream_type(self) -> &'static str {
         match self {
             Self::Ollama => "application/x-ndjson",
-            Self::OpenAi => "text/event-stream",
+            Self::OpenAi | Self::Anthropic => "text/event-stream",
         }
     }
 }

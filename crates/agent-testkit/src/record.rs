@@ -24,6 +24,8 @@ pub struct RecordedRequest {
     pub body: Value,
     /// The body, byte for byte.
     pub raw: Bytes,
+    /// Anthropic's messages in the shape of the others'.
+    pub(crate) view: Vec<Value>,
     /// The protocol the path belongs to.
     pub protocol: Protocol,
     /// Place among all model requests of this server, from 0.
@@ -72,7 +74,13 @@ impl RecordedRequest {
     }
 
     /// The messages, empty if none.
+    ///
+    /// Anthropic's come in the shape that the other protocols share: the system part first, one message a user's text or
+    /// result (`role` is `tool`), calls in `tool_calls`, no cache marks. [`RecordedRequest::body`] has them as they were.
     pub fn messages(&self) -> &[Value] {
+        if self.protocol == Protocol::Anthropic {
+            return &self.view;
+        }
         self.field("messages").as_array().map_or(&[], Vec::as_slice)
     }
 
@@ -83,7 +91,9 @@ impl RecordedRequest {
 
     /// The names of the tools on the wire.
     pub fn tool_names(&self) -> Vec<&str> {
-        self.tools().iter().filter_map(|tool| tool["function"]["name"].as_str()).collect()
+        // Anthropic's tools are no functions.
+        let place = if self.protocol == Protocol::Anthropic { "/name" } else { "/function/name" };
+        self.tools().iter().filter_map(|tool| tool.pointer(place)?.as_str()).collect()
     }
 
     /// The model's turn this request asks for, from 0: how often it spoke already. It tells concurrent sessions apart from

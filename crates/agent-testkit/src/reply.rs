@@ -26,12 +26,13 @@ pub struct Reply {
 /// Why a model stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Stop {
-    /// It was done; OpenAI says `tool_calls` when the message holds calls, Ollama says `stop` either way.
+    /// It was done; OpenAI says `tool_calls` and Anthropic `tool_use` when the message holds calls, Ollama says `stop` either
+    /// way.
     #[default]
     End,
     /// The output limit.
     Length,
-    /// OpenAI's content filter; Ollama has no word for it and says `stop`.
+    /// OpenAI's content filter, Anthropic's `refusal`; Ollama has no word for it and says `stop`.
     Filter,
     /// The reason as a server outside the standard spells it, e.g. `model_length`.
     Named(String),
@@ -205,7 +206,7 @@ impl Reply {
         self
     }
 
-    /// Adds reasoning, before the text (`thinking`, `reasoning_content`).
+    /// Adds reasoning, before the text (`thinking`, `reasoning_content`); Anthropic signs it.
     pub fn thinking(mut self, thinking: impl Into<String>) -> Self {
         self.message().thinking = thinking.into();
         self
@@ -229,7 +230,7 @@ impl Reply {
         self
     }
 
-    /// Splits text, thinking and (OpenAI) each call's arguments into up to `n` deltas, never within a character.
+    /// Splits text, thinking and (not for Ollama) each call's arguments into up to `n` deltas, never within a character.
     pub fn chunks(mut self, n: usize) -> Self {
         self.message().chunks = Some(n.max(1));
         self
@@ -287,7 +288,8 @@ impl Reply {
         Ok(self)
     }
 
-    /// Holds every chunk until the gate lets it go. Take this last, after everything that shapes the reply.
+    /// Holds every chunk until the gate lets it go: a delta, or a step of the end; OpenAI's and Anthropic's messages begin with
+    /// one that holds nothing. Take this last, after everything that shapes the reply.
     pub fn gated(mut self) -> (Self, Gate) {
         let (gate, state) = Gate::new();
         self.delivery.gate = Some(state);

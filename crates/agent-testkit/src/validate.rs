@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::protocol::Protocol;
 
+mod anthropic;
 mod ollama;
 mod openai;
 mod pairing;
@@ -38,6 +39,7 @@ fn check(protocol: Protocol, body: &Map<String, Value>, extra: &[String], findin
     let known = match protocol {
         Protocol::Ollama => ollama::FIELDS,
         Protocol::OpenAi => openai::FIELDS,
+        Protocol::Anthropic => anthropic::FIELDS,
     };
     for field in body.keys().filter(|field| !known.contains(&field.as_str()) && !extra.contains(field)) {
         findings.add("body", format!("unknown field `{field}`"));
@@ -48,6 +50,8 @@ fn check(protocol: Protocol, body: &Map<String, Value>, extra: &[String], findin
     let turns = match protocol {
         Protocol::Ollama => ollama::check(body, findings),
         Protocol::OpenAi => openai::check(body, findings),
+        // Its turns hold blocks, its tools are no functions: it checks all of that itself.
+        Protocol::Anthropic => return anthropic::check(body, findings),
     };
     check_order(&turns, findings);
     pairing::check(&turns, findings);

@@ -8,6 +8,7 @@ use crate::protocol::Protocol;
 use crate::record::RecordedRequest;
 use crate::reply::{Fault, Message, Text, Usage};
 
+mod anthropic;
 mod ollama;
 mod openai;
 
@@ -33,7 +34,7 @@ pub(crate) struct Context<'a> {
 
 impl Context<'_> {
     fn wire_name(&self, call: &Call) -> String {
-        names::wire_name(&call.name, self.request.tools(), self.mapping)
+        names::wire_name(&call.name, &self.request.tool_names(), self.mapping)
     }
 
     /// Input and output tokens, unless the reply keeps them to itself.
@@ -60,6 +61,7 @@ pub(crate) fn message(message: &Message, context: &Context<'_>) -> Rendered {
     match context.request.protocol {
         Protocol::Ollama => ollama::message(message, context),
         Protocol::OpenAi => openai::message(message, context),
+        Protocol::Anthropic => anthropic::message(message, context),
     }
 }
 
@@ -68,6 +70,7 @@ pub(crate) fn fault(protocol: Protocol, fault: &Fault) -> (u16, Value) {
     match protocol {
         Protocol::Ollama => ollama::fault(fault),
         Protocol::OpenAi => openai::fault(fault),
+        Protocol::Anthropic => anthropic::fault(fault),
     }
 }
 

@@ -4,7 +4,7 @@
 //! decision to the deed, so that a link swapped in between redirects nothing (COD-1); the facts name that very file; a
 //! write replaces a file whole or not at all (COD-5).
 
-mod edit_file;
+pub(crate) mod edit_file;
 mod fail;
 mod list_dir;
 pub(crate) mod overflow;

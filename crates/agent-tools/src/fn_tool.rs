@@ -11,6 +11,7 @@ use crate::code::overflow::store;
 use crate::{CallContext, Prepared, Tool, ToolOutput};
 
 type Handler = dyn Fn(Object, CallContext) -> BoxFuture<'static, Result<Value, ErrorPayload>> + Send + Sync;
+type HostOf = dyn Fn(&Object) -> Option<String> + Send + Sync;
 
 /// A handler of an embedding program as a tool, with the default first phase: nothing is looked at, and a person is
 /// shown the arguments.
@@ -22,6 +23,7 @@ pub struct FnTool {
     definition: ToolDefinition,
     class: ToolClass,
     handler: Arc<Handler>,
+    host: Option<Arc<HostOf>>,
 }
 
 impl FnTool {
@@ -32,7 +34,16 @@ impl FnTool {
         R: Future<Output = Result<Value, ErrorPayload>> + Send + 'static,
     {
         let handler = Arc::new(move |arguments, context| handler(arguments, context).boxed());
-        Self { definition, class, handler }
+        Self { definition, class, handler, host: None }
+    }
+
+    /// Tells from the arguments which host a call will talk to, so that network policies and a grant for the session can be
+    /// about that host (PRM-4, PRM-12). The handler must talk to no other: following a redirect elsewhere would go past the
+    /// decision.
+    #[must_use]
+    pub fn with_host(mut self, host: impl Fn(&Object) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.host = Some(Arc::new(host));
+        self
     }
 }
 
@@ -55,7 +66,11 @@ impl Tool for FnTool {
     }
 
     fn prepare(&self, arguments: Object, context: CallContext) -> BoxFuture<'_, Result<Prepared, ErrorPayload>> {
-        let facts = Facts { preview: Value::Object(arguments.clone()).to_string(), ..Facts::default() };
+        let facts = Facts {
+            network_host: self.host.as_ref().and_then(|host| host(&arguments)),
+            preview: Value::Object(arguments.clone()).to_string(),
+            ..Facts::default()
+        };
         let handler = Arc::clone(&self.handler);
         let name = self.definition.name.clone();
         let call = Box::new(move || async move { call(&*handler, &name, arguments, context).await.into() }.boxed());

@@ -14,17 +14,23 @@
 
 pub mod code;
 mod fn_tool;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod near;
+mod overridden;
 mod port;
+mod reference;
 mod registry;
 mod schema;
 #[cfg(test)]
 mod testing;
 
 pub use fn_tool::FnTool;
+pub use overridden::{Overridden, ToolOverride};
 pub use port::{
     ArtifactFile, ArtifactSink, CallContext, EffectGuard, Fence, FenceClosed, FileStamp, FileVersion, FileVersions,
     Prepared, PreparedCall, ProgressSink, Tool, ToolOutput,
 };
+pub use reference::reference;
 pub use registry::{RegisterError, Registered, Registry, SchemaRule};
 pub use schema::{ArgumentError, InputSchema, SubsetViolation, check_subset, input_schema};

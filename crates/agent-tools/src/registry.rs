@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::OnceLock};
 
-use agent_protocol::{ErrorPayload, Object, ToolClass, ToolDefinition};
+use agent_protocol::{ErrorPayload, Object, Permission, ToolClass, ToolDefinition};
 
 use crate::schema::{ArgumentRules, SubsetViolation, check_subset};
 
@@ -106,6 +106,7 @@ impl<B> Registry<B> {
         {
             return Err(RegisterError::Schema { name, source });
         }
+        let class = scheduling(&definition, class);
         self.tools.insert(name, Registered { definition, class, binding, rules: OnceLock::new() });
         Ok(())
     }
@@ -155,6 +156,13 @@ impl<B> Registered<B> {
         let rules = self.rules.get_or_init(|| ArgumentRules::compile(&self.definition));
         rules.as_ref().map_err(Clone::clone)?.check(&self.definition, arguments)
     }
+}
+
+/// What may change the world never runs beside other calls, and a denial of it stops what comes after it, whatever class it
+/// claims (RUN-11, RUN-13).
+fn scheduling(definition: &ToolDefinition, claimed: ToolClass) -> ToolClass {
+    let may_change = definition.permission == Permission::Write || definition.has_tag(ToolDefinition::DANGEROUS);
+    if may_change && claimed == ToolClass::Readonly { ToolClass::Write } else { claimed }
 }
 
 fn name_fault(name: &str) -> Option<&'static str> {

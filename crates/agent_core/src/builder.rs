@@ -2,17 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use agent_config::{Config, Loaded, Notice, Places};
+use agent_config::{Config, Loaded, Places};
 use agent_engine::Budgets;
-use agent_library::AssetId;
 use agent_llm::{ProviderFactory, ProviderRegistry};
+use agent_policy::PathRules;
 use agent_runtime::{PermissionCallback, Ports, Runtime, RuntimeSettings, check_budgets};
 use agent_store::{ArtifactWriter, SqliteStore};
 use agent_tools::code::code_tools;
 use agent_tools::{Registry, Tool};
 
 use crate::edges::Edges;
+use crate::overrides::Overrides;
 use crate::settings::Settings;
 use crate::{AgentRuntime, BuildError};
 
@@ -24,6 +26,7 @@ pub struct AgentRuntimeBuilder {
     home_dir: Option<PathBuf>,
     session_db_path: Option<PathBuf>,
     permission: Option<Arc<dyn PermissionCallback>>,
+    permission_timeout: Option<Duration>,
     providers: Option<ProviderRegistry>,
     tools: Vec<Arc<dyn Tool>>,
 }
@@ -61,6 +64,14 @@ impl AgentRuntimeBuilder {
     #[must_use]
     pub fn permission_callback(mut self, callback: Arc<dyn PermissionCallback>) -> Self {
         self.permission = Some(callback);
+        self
+    }
+
+    /// How long the callback may take to answer; later the call is denied. Without it, as long as it takes: questions are
+    /// put one at a time, so one that is never answered holds up all others of this runtime.
+    #[must_use]
+    pub fn permission_timeout(mut self, patience: Duration) -> Self {
+        self.permission_timeout = Some(patience);
         self
     }
 
@@ -109,8 +120,9 @@ impl AgentRuntimeBuilder {
         let providers = self.providers.unwrap_or_else(ProviderRegistry::with_builtin);
         let provider = providers.build(&model.provider, settings.provider())?;
         let rules = Arc::new(settings.rules()?);
-        let tools = registry(code_tools(settings.code_tools(Arc::clone(&rules))).into_iter().chain(self.tools))?;
-        let runtime_settings = settings.runtime();
+        let overrides = settings.overrides();
+        let tools = registry(&settings, &rules, &overrides, self.tools)?;
+        let runtime_settings = RuntimeSettings { permission_timeout: self.permission_timeout, ..settings.runtime() };
         budgets(&runtime_settings, &tools, &loaded.file)?;
         let secrets = settings.secrets()?;
         let store = SqliteStore::open(settings.store()).await?;
@@ -123,7 +135,7 @@ impl AgentRuntimeBuilder {
             secrets,
             permission: self.permission,
         };
-        Ok(AgentRuntime { inner: Runtime::new(runtime_settings, ports) })
+        Ok(AgentRuntime { inner: Runtime::new(runtime_settings, ports), overrides })
     }
 
     fn load(&self, edges: &Edges) -> Result<LoadedConfig, BuildError> {
@@ -131,13 +143,13 @@ impl AgentRuntimeBuilder {
     }
 }
 
-struct LoadedConfig {
-    config: Config,
-    file: PathBuf,
-    places: Places,
+pub(crate) struct LoadedConfig {
+    pub(crate) config: Config,
+    pub(crate) file: PathBuf,
+    pub(crate) places: Places,
 }
 
-fn load(
+pub(crate) fn load(
     edges: &Edges,
     home: Option<&Path>,
     config: Option<&Path>,
@@ -154,74 +166,27 @@ fn load(
     Ok(LoadedConfig { config, file, places })
 }
 
-fn registry(tools: impl Iterator<Item = Arc<dyn Tool>>) -> Result<Registry<Arc<dyn Tool>>, BuildError> {
+/// All tools there are at the start: core's, then the embedding program's, each as the configuration has it.
+pub(crate) fn registry(
+    settings: &Settings<'_>,
+    rules: &Arc<PathRules>,
+    overrides: &Overrides,
+    own: Vec<Arc<dyn Tool>>,
+) -> Result<Registry<Arc<dyn Tool>>, BuildError> {
     let mut registry = Registry::new();
-    for tool in tools {
+    let own = own.into_iter().map(|tool| overrides.foreign(tool));
+    let core = code_tools(settings.code_tools(Arc::clone(rules))).into_iter().map(|tool| Ok(overrides.apply(tool)));
+    for tool in core.chain(own) {
+        let tool = tool?;
         registry.register(tool.definition().clone(), tool.class(), tool)?;
     }
     Ok(registry)
 }
 
-fn budgets(settings: &RuntimeSettings, tools: &Registry<Arc<dyn Tool>>, file: &Path) -> Result<Budgets, BuildError> {
+pub(crate) fn budgets(
+    settings: &RuntimeSettings,
+    tools: &Registry<Arc<dyn Tool>>,
+    file: &Path,
+) -> Result<Budgets, BuildError> {
     check_budgets(settings, tools).map_err(|source| BuildError::Budget { file: file.to_owned(), source })
-}
-
-/// What a look at the configuration found.
-#[derive(Debug)]
-pub struct ConfigReport {
-    /// The file.
-    pub file: PathBuf,
-    /// The provider and model it names.
-    pub provider: String,
-    /// The model.
-    pub model: String,
-    /// Where the model's server is.
-    pub base_url: String,
-    /// The variable the key comes from, and whether it is set now; none if the server wants no key.
-    pub key: Option<(String, bool)>,
-    /// How the context window is shared out, with every share clamped to what fits (CFG-8).
-    pub budgets: Budgets,
-    /// Keys that are set but have no effect in this version.
-    pub notices: Vec<Notice>,
-}
-
-/// Where the configuration is looked for, whether it exists or not.
-///
-/// # Errors
-/// If there is neither `SOONG_AGENT_HOME` nor a home folder.
-pub fn config_path() -> Result<PathBuf, BuildError> {
-    Ok(Edges::look().home(None)?.join("config.toml"))
-}
-
-/// The packaged configuration to start from.
-#[must_use]
-pub fn config_template() -> &'static str {
-    AssetId::TemplateConfig.load().text
-}
-
-/// Checks the configuration as [`AgentRuntimeBuilder::build`] would, and creates nothing.
-///
-/// # Errors
-/// Everything `build` would refuse before it opens the session store.
-pub fn inspect_config(project: Option<&Path>) -> Result<ConfigReport, BuildError> {
-    let edges = Edges::look();
-    let loaded = load(&edges, None, None, project)?;
-    let settings = Settings { config: &loaded.config, places: loaded.places.clone(), edges: &edges, database: None };
-    let model = &loaded.config.model;
-    ProviderRegistry::with_builtin().build(&model.provider, settings.provider())?;
-    let rules = Arc::new(settings.rules()?);
-    let tools = registry(code_tools(settings.code_tools(rules)).into_iter())?;
-    let budgets = budgets(&settings.runtime(), &tools, &loaded.file)?;
-    settings.secrets()?;
-    Ok(ConfigReport {
-        file: loaded.file,
-        provider: model.provider.clone(),
-        model: model.name.clone(),
-        base_url: model.base_url.clone(),
-        key: model
-            .key_variable()
-            .map(|name| (name.to_owned(), Edges::variable(name).is_some_and(|value| !value.is_empty()))),
-        budgets,
-        notices: loaded.config.not_in_effect(),
-    })
 }

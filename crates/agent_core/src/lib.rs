@@ -30,6 +30,8 @@
 mod builder;
 mod edges;
 mod error;
+mod inspect;
+mod overrides;
 mod runtime;
 mod settings;
 
@@ -38,7 +40,7 @@ pub use agent_engine::Budgets;
 pub use agent_llm::{
     KeySource, ModelStream, ProviderAdapter, ProviderError, ProviderFactory, ProviderRegistry, ProviderSettings,
 };
-pub use agent_policy::{escape_for_terminal, quote_argv, shorten};
+pub use agent_policy::{Withheld, escape_for_terminal, quote_argv, shorten};
 pub use agent_protocol::{
     AgentDefinition, AgentId, AgentRole, ArtifactId, ArtifactRef, ContentBlock, DecisionKind, DefinitionSource,
     EndReason, ErrorCode, ErrorPayload, ErrorType, EventId, EventType, IdError, JsonBlock, Level, ModelEvent,
@@ -52,7 +54,10 @@ pub use agent_runtime::{
     StreamTaken, UserMessage,
 };
 pub use agent_store::StoreError;
-pub use agent_tools::{CallContext, FnTool, Prepared, PreparedCall, RegisterError, Tool, ToolOutput};
-pub use builder::{AgentRuntimeBuilder, ConfigReport, config_path, config_template, inspect_config};
+pub use agent_tools::{
+    CallContext, FnTool, Prepared, PreparedCall, RegisterError, Tool, ToolOutput, reference as tool_reference,
+};
+pub use builder::AgentRuntimeBuilder;
 pub use error::{BuildError, with_causes};
+pub use inspect::{ConfigReport, ToolStatus, config_path, config_template, inspect_config, inspect_tools};
 pub use runtime::AgentRuntime;

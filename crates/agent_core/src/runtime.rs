@@ -8,11 +8,13 @@ use agent_tools::{CallContext, FnTool, RegisterError, Tool};
 use serde_json::Value;
 
 use crate::AgentRuntimeBuilder;
+use crate::overrides::Overrides;
 
 /// Runs an agent on one project folder. Dropping it without [`close`](Self::close) leaves no process and loses nothing that
 /// was committed (API-7).
 pub struct AgentRuntime {
     pub(crate) inner: Runtime,
+    pub(crate) overrides: Overrides,
 }
 
 impl AgentRuntime {
@@ -38,10 +40,10 @@ impl AgentRuntime {
     /// Adds a tool with a plain handler, for the runs that start from now on. The handler gets checked arguments and
     /// returns any JSON value.
     ///
-    /// A readonly tool's calls may run in parallel; a write tool's run alone and ask first.
+    /// A readonly tool's calls may run in parallel; those of a write or dangerous tool run alone and ask first.
     ///
     /// # Errors
-    /// A name that is taken or unusable, an input schema outside the subset that every provider takes (TOL-2).
+    /// A name that is taken, unusable or core's (`agent.`, `internal.`, `mcp.`), an input schema outside the subset that every provider takes (TOL-2).
     pub fn register_tool<F, R>(&self, definition: ToolDefinition, handler: F) -> Result<(), RegisterError>
     where
         F: Fn(Object, CallContext) -> R + Send + Sync + 'static,
@@ -59,7 +61,7 @@ impl AgentRuntime {
     /// # Errors
     /// As [`register_tool`](Self::register_tool).
     pub fn register(&self, tool: Arc<dyn Tool>) -> Result<(), RegisterError> {
-        self.inner.register_tool(tool)
+        self.inner.register_tool(self.overrides.foreign(tool)?)
     }
 
     /// Stops what runs, then closes provider and store. Calling it again does nothing (API-7).

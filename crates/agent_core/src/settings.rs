@@ -5,20 +5,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_config::{Config, Places as ConfigPlaces};
+use agent_config::{Config, Places as ConfigPlaces, ToolPermission, UnattendedWrites, Verdict as Stance};
 use agent_engine::{BudgetConfig, Limits, ModelSettings, Price};
 use agent_llm::{KeySource, ProviderSettings, ProxySettings, RetrySettings};
-use agent_policy::{KnownSecrets, PathRules, Places, PolicySettings, SecretsError};
+use agent_policy::{HostList, KnownSecrets, NetworkPolicy, PathRules, Places, PolicySettings, SecretsError};
 use agent_protocol::{Object, ToolChoice};
 use agent_runtime::RuntimeSettings;
 use agent_store::{Clock, StoreSettings};
+use agent_tools::ToolOverride;
 use agent_tools::code::{CodeLimits, CodeToolSettings};
 
 use crate::BuildError;
 use crate::edges::{Edges, resolved};
+use crate::overrides::Overrides;
 
 /// How long a commit waits for another program that has the database locked.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The tool that has time limits of its own.
+const RUN_COMMAND: &str = "code.run_command";
 
 /// A configuration and the folders it is about.
 pub(crate) struct Settings<'c> {
@@ -98,6 +103,8 @@ impl Settings<'_> {
     pub(crate) fn code_tools(&self, rules: Arc<PathRules>) -> CodeToolSettings {
         let tools = &self.config.tools;
         let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let own = tools.overrides.get(RUN_COMMAND).and_then(|change| change.timeout_ms).unwrap_or(u64::MAX);
+        let timeout = |millis: u64| Duration::from_millis(millis.min(own));
         CodeToolSettings {
             rules,
             path_var: self.edges.path.clone(),
@@ -107,8 +114,8 @@ impl Settings<'_> {
                 artifact_max_bytes: tools.artifact_max_bytes,
                 stdout_bytes: bytes(tools.stdout_limit_bytes),
                 stderr_bytes: bytes(tools.stderr_limit_bytes),
-                default_timeout: Duration::from_millis(tools.default_timeout_ms),
-                max_timeout: Duration::from_millis(tools.max_timeout_ms),
+                default_timeout: timeout(tools.default_timeout_ms),
+                max_timeout: timeout(tools.max_timeout_ms),
             },
         }
     }
@@ -152,10 +159,35 @@ impl Settings<'_> {
             limits: self.limits(),
             cancel_timeout: Duration::from_millis(config.runtime.cancel_timeout_ms),
             disabled_tools: config.tools.disabled.iter().cloned().collect(),
-            policy: PolicySettings { session_grants: config.permissions.allow_for_session_enabled },
+            policy: self.policy(),
+            permission_timeout: None,
             result_bytes: self.result_bytes(),
             environment: environment(&self.places.project, &self.edges.today),
         }
+    }
+
+    fn policy(&self) -> PolicySettings {
+        let permissions = &self.config.permissions;
+        let (policy, limit) = (&permissions.network_policy, &self.config.tools.network);
+        PolicySettings {
+            session_grants: permissions.allow_for_session_enabled,
+            readonly: stance(permissions.readonly_default),
+            unattended_writes: permissions.write_without_callback == UnattendedWrites::Allow,
+            network: NetworkPolicy {
+                default: stance(policy.default),
+                trusted: HostList::new(&policy.allowed_hosts, &policy.allowed_domains),
+                limit: HostList::new(&limit.allowed_hosts, &limit.allowed_domains),
+            },
+        }
+    }
+
+    /// What `tools.overrides` changes. Commands have their time limit from the start of the call on ([`Self::code_tools`]).
+    pub(crate) fn overrides(&self) -> Overrides {
+        Overrides::new(self.config.tools.overrides.iter().map(|(name, change)| {
+            let timeout = change.timeout_ms.filter(|_| name != RUN_COMMAND).map(Duration::from_millis);
+            let write = change.permission == Some(ToolPermission::Write);
+            (name.clone(), ToolOverride { write, tags: change.tags.clone(), timeout })
+        }))
     }
 
     fn budgets(&self) -> BudgetConfig {
@@ -184,6 +216,14 @@ impl Settings<'_> {
             }),
             ..Limits::default()
         }
+    }
+}
+
+fn stance(word: Stance) -> agent_policy::Stance {
+    match word {
+        Stance::Allow => agent_policy::Stance::Allow,
+        Stance::Confirm => agent_policy::Stance::Ask,
+        Stance::Deny => agent_policy::Stance::Deny,
     }
 }
 

@@ -24,6 +24,15 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the agent on a message
     Run(RunArguments),
+    /// List the tools, which of them are available, and why not
+    #[command(after_help = "\
+Examples:
+  soong-agent tools
+  soong-agent tools code.edit_file")]
+    Tools {
+        /// One tool's page: what it does and every parameter
+        name: Option<String>,
+    },
     /// Look at the configuration
     #[command(subcommand, after_help = "Example: soong-agent config check")]
     Config(ConfigCommand),

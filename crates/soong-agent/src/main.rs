@@ -15,6 +15,7 @@ mod prompt;
 mod run;
 mod signals;
 mod status;
+mod tools;
 mod view;
 
 use std::process::ExitCode;
@@ -30,7 +31,11 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut output = Output::standard();
     let exit = match cli.command {
-        Command::Run(arguments) => run::run(arguments, &mut output),
+        Command::Run(arguments) => {
+            enclose_commands();
+            run::run(arguments, &mut output)
+        }
+        Command::Tools { name } => tools::run(name.as_deref(), &mut output),
         Command::Config(command) => config::run(command, &mut output),
     };
     let exit = exit.report(&mut output);
@@ -46,6 +51,13 @@ fn forbid_inspection() {
         // Can only fail on a kernel that does not know it; then nothing is lost but this protection.
         let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
+}
+
+/// A command gets none of the descriptors that we were started with (COD-7), and none of its processes gets away (DEC-27).
+fn enclose_commands() {
+    agent_exec::keep_descriptors_private();
+    // Fails on systems that have no such thing; there, whatever lost every tie to its command stays.
+    let _ = agent_exec::adopt_orphans();
 }
 
 /// What a command came to: nothing more to say, or what went wrong.

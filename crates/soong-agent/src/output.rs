@@ -1,9 +1,13 @@
 //! Where words go: answers to stdout, everything else to stderr (CLI-2).
 
+mod rows;
+
 use std::io::{self, IsTerminal, Write};
 
 use agent_core::{escape_for_terminal, shorten};
 use rustix::termios::tcgetwinsize;
+
+pub(crate) use rows::{Breaks, Width, wrapped};
 
 /// How stderr may look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +25,10 @@ pub(crate) struct Output {
     /// Text streams to a person.
     pub(crate) answer_on_terminal: bool,
     pub(crate) style: Style,
+    /// Rows on stderr end where a terminal's do.
+    notes_on_terminal: bool,
+    /// The locale is one whose terminals draw ambiguous characters wide.
+    ambiguous_is_wide: bool,
     /// The answer stands in the middle of a line of the terminal that notes share.
     mid_line: bool,
     /// Stdout takes no more; the run goes on without it.
@@ -40,6 +48,8 @@ impl Output {
         Self {
             answer_on_terminal: stdout.is_terminal(),
             style: Style { colour: live, live },
+            notes_on_terminal: stderr.is_terminal(),
+            ambiguous_is_wide: is_east_asian(),
             stdout: Box::new(stdout),
             stderr: Box::new(stderr),
             mid_line: false,
@@ -56,6 +66,8 @@ impl Output {
             stderr: Box::new(stderr),
             answer_on_terminal,
             style: Style { colour: false, live: false },
+            notes_on_terminal: false,
+            ambiguous_is_wide: false,
             mid_line: false,
             stdout_gone: false,
             lost: false,
@@ -106,9 +118,52 @@ impl Output {
 
     /// A line whose beginning is coloured where colours are.
     pub(crate) fn marked(&mut self, mark: &str, colour: Colour, line: &str) {
+        self.marked_rows(mark, colour, &[format!("{mark} {}", escape_for_terminal(line))]);
+    }
+
+    /// Text of the model among our notes, with a border: it could be written so as to look like a note or a question.
+    pub(crate) fn quoted(&mut self, text: &str) {
+        for line in escape_for_terminal(text).split('\n') {
+            let rows = match self.notes_on_terminal {
+                true => wrapped("> ", "> ", line, self.width(), Breaks::AtWords),
+                false => vec![format!("> {line}")],
+            };
+            self.rows(&rows);
+        }
+    }
+
+    /// A marked line with words of others in it: on a terminal what does not fit goes on below the line, not below
+    /// the mark, where it could look like a line of ours.
+    pub(crate) fn marked_wrapped(&mut self, mark: &str, colour: Colour, line: &str) {
+        if !self.notes_on_terminal {
+            return self.marked(mark, colour, line);
+        }
+        let (first, rest) = (format!("{mark} "), " ".repeat(mark.len() + 1));
+        let line = escape_for_terminal(line);
+        self.marked_rows(mark, colour, &wrapped(&first, &rest, &line, self.width(), Breaks::AtWords));
+    }
+
+    /// Rows that are ready to be printed, the first of which begins with the mark.
+    pub(crate) fn marked_rows(&mut self, mark: &str, colour: Colour, rows: &[String]) {
+        let Some((first, others)) = rows.split_first() else { return };
+        match first.strip_prefix(mark).filter(|_| self.style.colour) {
+            Some(line) => self.rows(&[format!("{}{mark}\x1b[0m{line}", colour.code())]),
+            None => self.rows(std::slice::from_ref(first)),
+        }
+        self.rows(others);
+    }
+
+    /// Rows that are ready to be printed: escaped, and none wider than the terminal.
+    pub(crate) fn rows(&mut self, rows: &[String]) {
         self.break_line();
-        let mark = if self.style.colour { format!("{}{mark}\x1b[0m", colour.code()) } else { mark.to_owned() };
-        self.write_stderr(&format!("{mark} {}\n", escape_for_terminal(line)));
+        let text: String = rows.iter().flat_map(|row| [row, "\n"]).collect();
+        self.write_stderr(&text);
+    }
+
+    /// How wide rows may be for the person who reads them. Where stderr is no terminal somebody may still sit at its
+    /// other end (`2>&1 | tee log`, a remote shell), so there is always an end to a row.
+    pub(crate) fn width(&self) -> Width {
+        Width::new(columns(), self.ambiguous_is_wide)
     }
 
     /// What went wrong.
@@ -187,10 +242,19 @@ impl Colour {
     }
 }
 
-/// How wide the terminal is; one that does not say is taken for an ordinary one.
+/// How wide the terminal is that shows stderr, or where stderr leads elsewhere the one a person sits at; one that does not
+/// say, and none, is taken for an ordinary one.
 fn columns() -> usize {
-    let said = tcgetwinsize(io::stderr()).map(|size| usize::from(size.ws_col)).unwrap_or(0);
-    if said == 0 { 80 } else { said }
+    let said = [tcgetwinsize(io::stderr()), tcgetwinsize(io::stdin()), tcgetwinsize(io::stdout())];
+    let known = said.into_iter().flatten().map(|size| usize::from(size.ws_col)).find(|columns| *columns > 0);
+    known.unwrap_or(80)
+}
+
+/// Whether the locale is Chinese, Japanese or Korean.
+fn is_east_asian() -> bool {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default();
+    ["zh", "ja", "ko"].iter().any(|language| locale.starts_with(language))
 }
 
 /// Text for a file: exact, but for control characters that would act on the terminal it is shown on later. A carriage
@@ -206,85 +270,4 @@ fn without_controls(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::{Arc, Mutex};
-
-    #[derive(Clone, Default)]
-    struct Sink(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Sink {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    impl Sink {
-        fn text(&self) -> String {
-            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-        }
-    }
-
-    /// CLI-2, CLI-01: escapes in the answer lose their power, on a terminal and in a file.
-    #[test]
-    fn escapes_are_neutralised() {
-        for on_terminal in [true, false] {
-            let (stdout, stderr) = (Sink::default(), Sink::default());
-            let mut output = Output::to(stdout.clone(), stderr.clone(), on_terminal);
-            output.answer("\u{1b}[2J\u{1b}]0;x\u{7}ALL OK\u{9b}\rYES\n");
-            output.end_answer();
-            output.note("\u{1b}[31mred");
-            for text in [stdout.text(), stderr.text()] {
-                assert!(!text.contains(['\u{1b}', '\u{7}', '\u{9b}', '\r']), "{text:?}");
-            }
-            assert!(stdout.text().contains("ALL OK"));
-        }
-    }
-
-    /// CLI-2: a file holds exactly the answer.
-    #[test]
-    fn a_file_gets_exactly_the_answer() {
-        let (stdout, stderr) = (Sink::default(), Sink::default());
-        let mut output = Output::to(stdout.clone(), stderr.clone(), false);
-        let answer = "Grüße 👩‍👩‍👧 \r\n\tdone";
-        output.answer(answer);
-        output.end_answer();
-        assert_eq!(stdout.text(), answer);
-        assert_eq!(stderr.text(), "");
-    }
-
-    #[test]
-    fn emoji_survive_being_cut_between_deltas() {
-        let (stdout, stderr) = (Sink::default(), Sink::default());
-        let mut output = Output::to(stdout.clone(), stderr, true);
-        for c in "ok 👩‍👩‍👧 fine".chars() {
-            output.answer(&c.to_string());
-        }
-        output.end_answer();
-        assert_eq!(stdout.text(), "ok 👩‍👩‍👧 fine\n");
-    }
-
-    /// CLI-4: a closed stdout ends quietly.
-    #[test]
-    fn a_closed_stdout_is_quiet() {
-        struct Gone;
-        impl Write for Gone {
-            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-                Err(io::ErrorKind::BrokenPipe.into())
-            }
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        let stderr = Sink::default();
-        let mut output = Output::to(Gone, stderr.clone(), false);
-        output.answer("a");
-        output.answer("b");
-        assert_eq!(stderr.text(), "");
-    }
-}
+mod tests;

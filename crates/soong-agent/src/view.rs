@@ -95,7 +95,7 @@ impl<'o> View<'o> {
             self.output.answer(&pending);
         } else if !pending.trim().is_empty() {
             self.settle();
-            pending.trim().lines().for_each(|line| self.output.note(line));
+            self.output.quoted(pending.trim());
         }
     }
 
@@ -122,7 +122,7 @@ impl<'o> View<'o> {
         if let Some(outcome) = outcome {
             line = format!("{line}: {}", in_line(outcome.lines().next().unwrap_or_default()));
         }
-        self.output.marked(&format!("{mark:6}"), colour, &line);
+        self.output.marked_wrapped(&format!("{mark:6}"), colour, &line);
         self.status.begin(format!("waiting for {}", self.model), Instant::now());
     }
 
@@ -177,7 +177,7 @@ fn call_line(event: &RuntimeEvent) -> String {
 
 /// Text for a part of one line: a model may call anything by any name, also by one that looks like lines of ours.
 fn in_line(text: &str) -> String {
-    shorten(&escape_for_terminal(text).replace('\n', "\\n"), MAX_COLUMNS).into_owned()
+    shorten(&escape_for_terminal(text).replace('\n', "\\n").replace('\t', "\\t"), MAX_COLUMNS).into_owned()
 }
 
 fn usage_line(event: &RuntimeEvent, started: Instant) -> String {

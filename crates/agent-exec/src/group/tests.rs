@@ -1,5 +1,5 @@
 use super::Group;
-use crate::{Exit, Leftovers, census::Census, marker::Marker};
+use crate::{Exit, Leftovers, census::Census, marker::Marker, orphans::Entry};
 use process_wrap::std::{CommandWrap, ProcessSession};
 use std::{
     fs,
@@ -12,10 +12,12 @@ use std::{
 fn start(script: &str) -> Group {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script]).stdout(Stdio::piped());
-    let mut child = CommandWrap::from(command).wrap(ProcessSession).spawn().unwrap().into_inner();
+    let marker = Marker::new();
+    let spawn = || Ok(CommandWrap::from(command).wrap(ProcessSession).spawn()?.into_inner());
+    let (mut child, entry) = Entry::of(&marker, spawn, |child| child.id()).unwrap();
     let mut ready = [0];
     child.stdout().take().unwrap().read_exact(&mut ready).unwrap();
-    Group::new(child, Marker::new()).unwrap()
+    Group::new(child, entry, marker).unwrap()
 }
 
 fn blind(mut group: Group) -> Group {

@@ -89,6 +89,36 @@ async fn a_pipe_sign_is_an_argument() {
     assert!(text(&finished.stderr.kept).contains('|'));
 }
 
+/// EXEC-14: a text that is marked executable is not given to a shell, as the C library would; nor is what becomes one.
+#[tokio::test]
+async fn a_text_is_not_run_by_a_shell() {
+    let folder = scratch("text");
+    for (name, content) in [("data.csv", "touch ran\n1,2\n"), ("empty", ""), ("blank", "#!\ntouch ran\n")] {
+        let path = folder.join(name);
+        fs::write(&path, content).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        let error = fail(CommandSpec { cwd: folder.clone(), ..command(path.to_str().unwrap(), &[name]) }).await;
+        assert!(matches!(error, ExecError::NoProgram { .. }), "{name}: {error}");
+        assert!(error.to_string().contains("has no `#!` line"), "{error}");
+    }
+    assert!(!folder.join("ran").exists());
+}
+
+/// COD-7: the program starts in the very folder that was decided about, even when its path leads elsewhere by then.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_folder_that_is_held_is_the_one() {
+    let root = scratch("held-cwd");
+    let cwd = root.join("work");
+    fs::create_dir(&cwd).unwrap();
+    let held_cwd = Some(fs::File::open(&cwd).unwrap().into());
+    fs::rename(&cwd, root.join("moved")).unwrap();
+    fs::create_dir(&cwd).unwrap();
+    let finished = finish(CommandSpec { cwd, held_cwd, ..sh("pwd; touch here") }).await;
+    assert_eq!(text(&finished.stdout.kept), format!("{}\n", root.join("moved").display()));
+    assert!(root.join("moved/here").exists());
+}
+
 /// EXEC-09: a missing working directory is not reported as a missing program.
 #[tokio::test]
 async fn a_bad_working_directory_is_named() {

@@ -6,6 +6,7 @@ mod ending;
 mod launching;
 mod leftovers;
 mod output;
+mod own_process;
 mod spilling;
 mod support;
 mod tty;

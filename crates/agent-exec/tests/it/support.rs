@@ -2,8 +2,9 @@
 
 use agent_exec::{Capture, CommandSpec, Finished, Progress, ProgressSink, Stdin, run};
 use std::{
-    fs,
+    env, fs,
     path::PathBuf,
+    process::Command,
     time::{Duration, Instant},
 };
 use tokio::{
@@ -23,6 +24,7 @@ pub(crate) fn sh(script: &str) -> CommandSpec {
         program: PathBuf::from("/bin/sh"),
         argv: ["sh", "-c", script].map(Into::into).to_vec(),
         cwd: PathBuf::from("/"),
+        held_cwd: None,
         env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
         stdin: Stdin::Closed,
         stdout: Capture::in_memory(KEEP),
@@ -119,4 +121,27 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) -> impl Future<
             sleep(Duration::from_millis(10)).await;
         }
     }
+}
+
+/// Set in the copy of a test that has a process of its own.
+const OWN_PROCESS: &str = "AGENT_EXEC_TEST_OWN_PROCESS";
+
+/// Whether this is the copy of the test that may change what a process has only once. If not, runs the copy, with
+/// `redirection` as a shell reads it.
+pub(crate) fn in_own_process(test: &str, redirection: &str) -> bool {
+    if env::var_os(OWN_PROCESS).is_some() {
+        return true;
+    }
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", &format!("exec \"$@\" {redirection}"), "sh"]).arg(env::current_exe().unwrap());
+    let output = command.args(["--exact", test]).env(OWN_PROCESS, "1").output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{shown}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(shown.contains("1 passed"), "the copy of this test has run: {shown}");
+    false
+}
+
+/// A runtime for a copy.
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }

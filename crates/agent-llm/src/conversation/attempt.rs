@@ -56,6 +56,7 @@ impl Conversation {
         }
         history.note(&mut metadata);
         let builder = ReplyBuilder::new(About {
+            provider: self.provider(),
             request: self.request.clone(),
             names: prepared.names.clone(),
             metadata,

@@ -80,9 +80,20 @@ pub(super) fn tokens(words: &ServerWords) -> Option<(u64, u64)> {
     if words.tokens.is_some() {
         return words.tokens;
     }
+    if let Some(counts) = sum_over_limit(&words.message) {
+        return Some(counts);
+    }
     let mut numbers = integers(&words.message).filter(|n| *n >= 100);
     let (first, second) = (numbers.next()?, numbers.next()?);
     (first != second).then_some((first.max(second), first.min(second)))
+}
+
+/// "190000 + 20000 > 200000": prompt and answer together, and the window.
+fn sum_over_limit(text: &str) -> Option<(u64, u64)> {
+    let (asked, limit) = text.split_once('>')?;
+    let (input, output) = asked.rsplit_once('+')?;
+    let (input, output) = (integers(input).last()?, integers(output).next()?);
+    Some((input.checked_add(output)?, integers(limit).next()?))
 }
 
 /// Whole numbers in a text; `200,000` is one.
@@ -113,7 +124,7 @@ mod tests {
         check(
             "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
             true,
-            Some((190_000, 20_000)),
+            Some((210_000, 200_000)),
         );
         check(
             r#"{"error":{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.","code":"context_length_exceeded"}}"#,

@@ -1,9 +1,9 @@
 //! What an adapter learns about its server from refusals: many servers imitate the protocol, and each leaves out something
-//! else. Lessons only ever add up, so a request changes a
-//! few times at most.
+//! else. Lessons only ever add up, so a request changes a few times at most.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::fault::speaks_of_support;
 use crate::{Refusal, RefusalKind};
 
 /// The lessons of one adapter.
@@ -51,11 +51,4 @@ impl Learned {
         };
         lesson.store(true, Ordering::Relaxed);
     }
-}
-
-/// "is not supported", "unknown field", "extra inputs are not permitted": about the field itself, not about its value.
-fn speaks_of_support(text: &str) -> bool {
-    ["not supported", "unsupported", "does not support", "unknown", "unrecognized", "not permitted", "extra"]
-        .iter()
-        .any(|word| text.contains(word))
 }

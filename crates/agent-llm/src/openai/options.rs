@@ -1,7 +1,7 @@
 //! What users may set for OpenAI's protocol.
 
 use agent_protocol::Object;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use super::KEY;
@@ -35,9 +35,6 @@ const OWNED_FIELDS: [&str; 11] = [
     "reasoning_effort",
     "parallel_tool_calls",
 ];
-
-/// Headers that carry keys; a key is named by `api_key_env`, never written down (CFG-3).
-const KEY_HEADERS: [&str; 5] = ["authorization", "api-key", "x-api-key", "proxy-authorization", "cookie"];
 
 /// Where the key goes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -82,34 +79,9 @@ impl OpenAiOptions {
             echo_reasoning: options.boolean("echo_reasoning")?.unwrap_or(false),
             merge_user_messages: options.boolean("merge_user_messages")?.unwrap_or(false),
             key_header: if key_header == Some("api-key") { KeyHeader::ApiKey } else { KeyHeader::Bearer },
-            headers: headers(options)?,
-            extra_body: extra_body(options)?,
+            headers: options.headers()?,
+            extra_body: options.extra_body(&OWNED_FIELDS)?,
         })
-    }
-}
-
-fn headers(options: Options<'_>) -> Result<HeaderMap, ProviderError> {
-    let mut headers = HeaderMap::new();
-    for (name, value) in options.object("headers")?.into_iter().flatten() {
-        let option = format!("headers.{name}");
-        if KEY_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
-            return Err(options.invalid(&option, "carries a key; name the variable that holds it in model.api_key_env"));
-        }
-        let name = HeaderName::from_bytes(name.as_bytes());
-        let value = value.as_str().map(HeaderValue::from_str);
-        let (Ok(name), Some(Ok(value))) = (name, value) else {
-            return Err(options.invalid(&option, "must be a header's name and its text"));
-        };
-        headers.insert(name, value);
-    }
-    Ok(headers)
-}
-
-fn extra_body(options: Options<'_>) -> Result<Object, ProviderError> {
-    let extra = options.object("extra_body")?.cloned().unwrap_or_default();
-    match extra.keys().find(|key| OWNED_FIELDS.contains(&key.as_str())) {
-        None => Ok(extra),
-        Some(key) => Err(options.invalid(&format!("extra_body.{key}"), "is set by a setting or an option of its own")),
     }
 }
 

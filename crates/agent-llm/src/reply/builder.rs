@@ -4,17 +4,20 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use agent_protocol::{
-    ContentBlock, ModelEvent, ModelMessage, ModelRequest, Object, Reply, StopKind, StopReason, Usage,
+    ContentBlock, ModelEvent, ModelMessage, ModelRequest, Object, Reply, StopKind, StopReason, ToolCall, Usage,
 };
+use serde_json::Value;
 
 use super::calls::{CallPiece, CallSlots};
-use super::{ids, stop};
+use super::{ids, kept, stop};
 use crate::BrokenStream;
 use crate::names::NameTable;
 
 /// What a reply answers.
 #[derive(Debug, Clone)]
 pub(crate) struct About {
+    /// Who answers.
+    pub(crate) provider: &'static str,
     pub(crate) request: Arc<ModelRequest>,
     pub(crate) names: Arc<NameTable>,
     /// Request id, attempts: goes to the reply's metadata.
@@ -41,6 +44,8 @@ pub(crate) struct ReplyBuilder {
 enum Segment {
     Text(String),
     Call(usize),
+    /// A block that goes back to its API as it came.
+    Kept(Object),
 }
 
 impl ReplyBuilder {
@@ -73,13 +78,73 @@ impl ReplyBuilder {
         if text.is_empty() {
             return Ok(());
         }
+        let at = self.open_text(false);
+        self.text_at(at, text, out)
+    }
+
+    /// The place of a text that begins now, for protocols in which several may be open at once. Text that follows text is one
+    /// text, unless it must be kept `apart` because the other has not ended.
+    pub(crate) fn open_text(&mut self, apart: bool) -> usize {
+        if apart || !matches!(self.segments.last(), Some(Segment::Text(_))) {
+            self.segments.push(Segment::Text(String::new()));
+        }
+        self.segments.len() - 1
+    }
+
+    /// More of the text at a place.
+    pub(crate) fn text_at(
+        &mut self,
+        at: usize,
+        text: Cow<'_, str>,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), BrokenStream> {
+        if text.is_empty() {
+            return Ok(());
+        }
         self.grow(text.len(), out)?;
-        match self.segments.last_mut() {
-            Some(Segment::Text(whole)) => whole.push_str(&text),
-            _ => self.segments.push(Segment::Text(text.clone().into_owned())),
+        if let Some(Segment::Text(whole)) = self.segments.get_mut(at) {
+            whole.push_str(&text);
         }
         out.push(ModelEvent::TextDelta { text: text.into_owned() });
         Ok(())
+    }
+
+    /// Keeps a block of `bytes` bytes at its place among text and calls, to be sent back as it came.
+    pub(crate) fn keep(
+        &mut self,
+        block: Object,
+        bytes: usize,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<usize, BrokenStream> {
+        self.grow(bytes, out)?;
+        self.segments.push(Segment::Kept(block));
+        Ok(self.segments.len() - 1)
+    }
+
+    /// More of a text field of the kept block at a place.
+    pub(crate) fn extend_kept(
+        &mut self,
+        at: usize,
+        field: &str,
+        text: &str,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), BrokenStream> {
+        self.grow(text.len(), out)?;
+        if let Some(block) = self.kept(at) {
+            match block.get_mut(field) {
+                Some(Value::String(whole)) => whole.push_str(text),
+                _ => drop(block.insert(field.to_owned(), text.into())),
+            }
+        }
+        Ok(())
+    }
+
+    /// The kept block at a place.
+    pub(crate) fn kept(&mut self, at: usize) -> Option<&mut Object> {
+        match self.segments.get_mut(at) {
+            Some(Segment::Kept(block)) => Some(block),
+            _ => None,
+        }
     }
 
     pub(crate) fn reasoning(&mut self, text: Cow<'_, str>, out: &mut Vec<ModelEvent>) -> Result<(), BrokenStream> {
@@ -115,11 +180,7 @@ impl ReplyBuilder {
         if cut && calls.iter().rev().flatten().next().is_some_and(|call| call.arguments_error().is_some()) {
             stop.kind = StopKind::MaxTokens;
         }
-        let content = std::mem::take(&mut self.segments).into_iter().filter_map(|segment| match segment {
-            Segment::Text(text) => Some(ContentBlock::text(text)),
-            Segment::Call(at) => calls.get_mut(at).and_then(Option::take).map(ContentBlock::ToolCall),
-        });
-        let content: Vec<ContentBlock> = content.collect();
+        let content = self.take_content(&mut calls);
         if stop.kind == StopKind::ToolUse && !content.iter().any(|block| block.as_tool_call().is_some()) {
             stop.kind = StopKind::EndTurn;
         }
@@ -131,13 +192,7 @@ impl ReplyBuilder {
         if !self.started {
             return None;
         }
-        let content = std::mem::take(&mut self.segments)
-            .into_iter()
-            .filter_map(|segment| match segment {
-                Segment::Text(text) => Some(ContentBlock::text(text)),
-                Segment::Call(_) => None,
-            })
-            .collect();
+        let content = self.take_content(&mut []);
         let unfinished: Vec<&str> =
             self.calls.names().map(|name| self.about.names.canonical(name).unwrap_or(name)).collect();
         if !unfinished.is_empty() {
@@ -145,6 +200,26 @@ impl ReplyBuilder {
             self.about.metadata.insert("unfinished_calls".to_owned(), unfinished);
         }
         Some(self.into_reply(content, StopReason::new(StopKind::Error)))
+    }
+
+    /// Texts and calls in their order. What is kept besides them goes to the metadata, with its places.
+    fn take_content(&mut self, calls: &mut [Option<ToolCall>]) -> Vec<ContentBlock> {
+        let (mut content, mut blocks) = (Vec::new(), Vec::new());
+        for segment in std::mem::take(&mut self.segments) {
+            match segment {
+                Segment::Text(text) if text.is_empty() => {}
+                Segment::Text(text) => content.push(ContentBlock::text(text)),
+                Segment::Call(at) => {
+                    content.extend(calls.get_mut(at).and_then(Option::take).map(ContentBlock::ToolCall));
+                }
+                Segment::Kept(block) => blocks.push((content.len(), block)),
+            }
+        }
+        if !blocks.is_empty() {
+            let value = kept::to_value(self.about.provider, &self.about.request.model, &blocks);
+            self.about.metadata.insert(ModelMessage::REASONING.to_owned(), value);
+        }
+        content
     }
 
     fn into_reply(self, content: Vec<ContentBlock>, stop: StopReason) -> Reply {
@@ -155,12 +230,19 @@ impl ReplyBuilder {
         Reply { content, usage: self.usage, stop, metadata }
     }
 
-    fn grow(&mut self, bytes: usize, out: &mut Vec<ModelEvent>) -> Result<(), BrokenStream> {
+    /// Counts bytes of the reply, which begins with the first.
+    pub(crate) fn grow(&mut self, bytes: usize, out: &mut Vec<ModelEvent>) -> Result<(), BrokenStream> {
+        self.count(bytes)?;
+        self.start(out);
+        Ok(())
+    }
+
+    /// Counts bytes that cost memory and are no content.
+    pub(crate) fn count(&mut self, bytes: usize) -> Result<(), BrokenStream> {
         self.bytes += bytes;
         if self.bytes > self.about.limit {
             return Err(BrokenStream::ReplyTooLong { limit: self.about.limit });
         }
-        self.start(out);
         Ok(())
     }
 

@@ -7,9 +7,11 @@ use agent_protocol::{StopKind, StopReason};
 pub(super) fn reason(raw: Option<String>, has_calls: bool) -> StopReason {
     let word = raw.as_deref().unwrap_or_default().to_ascii_lowercase();
     let kind = match word.as_str() {
-        "length" | "max_tokens" | "model_length" => StopKind::MaxTokens,
+        "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => StopKind::MaxTokens,
         "content_filter" | "refusal" | "safety" | "prohibited_content" => StopKind::ContentFilter,
         _ if has_calls => StopKind::ToolUse,
+        // The server has not finished the turn and wants to be asked to go on.
+        "pause_turn" => StopKind::MaxTokens,
         "stop_sequence" => StopKind::StopSequence,
         _ => StopKind::EndTurn,
     };
@@ -33,6 +35,10 @@ mod tests {
             ("content_filter", true, StopKind::ContentFilter),
             ("stop_sequence", false, StopKind::StopSequence),
             ("eos", false, StopKind::EndTurn),
+            ("refusal", false, StopKind::ContentFilter),
+            ("model_context_window_exceeded", true, StopKind::MaxTokens),
+            ("pause_turn", false, StopKind::MaxTokens),
+            ("pause_turn", true, StopKind::ToolUse),
             ("brand_new", true, StopKind::ToolUse),
         ] {
             let reason = reason(Some(word.to_owned()), calls);

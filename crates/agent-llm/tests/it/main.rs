@@ -3,6 +3,7 @@
 // Helpers of tests are tests, too, which clippy does not see.
 #![allow(clippy::unwrap_used)]
 
+mod anthropic;
 mod ask;
 mod connections;
 mod errors;

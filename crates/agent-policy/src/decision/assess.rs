@@ -4,6 +4,10 @@ use std::path::Path;
 
 use agent_protocol::{Permission, ToolDefinition};
 
+use super::{
+    network,
+    settings::{NetworkPolicy, PolicySettings, Stance},
+};
 use crate::{
     Access, Command, Facts, PathRules, Root, Target,
     display::{escape_word, shown_word},
@@ -31,7 +35,7 @@ pub(super) struct Assessment {
 }
 
 impl Assessment {
-    pub(super) fn of(definition: &ToolDefinition, facts: &Facts, rules: &PathRules) -> Self {
+    pub(super) fn of(definition: &ToolDefinition, facts: &Facts, rules: &PathRules, settings: &PolicySettings) -> Self {
         let mut found = Self { grantable: true, ..Self::default() };
         for danger in &facts.dangers {
             found.warn(shown_word(danger));
@@ -45,7 +49,10 @@ impl Assessment {
         if let Some(command) = &facts.command {
             found.command(command, rules);
         }
-        found.definition(definition, facts, rules);
+        found.definition(definition, facts, rules, &settings.network);
+        if settings.readonly == Stance::Ask && definition.permission == Permission::Readonly && !found.asks {
+            found.note(format!("{} reads, and reading asks here", escape_word(&definition.name)));
+        }
         found
     }
 
@@ -122,28 +129,49 @@ impl Assessment {
     }
 
     fn command(&mut self, command: &Command, rules: &PathRules) {
-        let mut named = Vec::new();
+        let before = self.warnings.len();
         for path in [&command.cwd, &command.program] {
-            named.extend(rules.sensitive(path).map(|why| format!("{} {why}", rules.show(path))));
+            self.name(path, Access::Read, &rules.show(path), rules);
         }
         // A bare `argv[0]` is looked up in PATH, not in the folder.
         let words = command.argv.iter().enumerate().filter(|(at, word)| *at > 0 || word.contains('/'));
-        named.extend(words.filter_map(|(_, word)| {
-            let why = rules.sensitive_word(word, &command.cwd)?;
-            Some(format!("the command names {}, which {why}", shown_word(word)))
-        }));
-        if !named.is_empty() {
+        let mut said = Vec::new();
+        for (_, word) in words {
+            if let Some(why) = rules.sensitive_word(word, &command.cwd) {
+                self.warn(format!("the command names {}, which {why}", shown_word(word)));
+                said.push(word);
+            }
+        }
+        for target in &command.named {
+            let by_letters = said.iter().any(|word| word.contains(&target.requested))
+                && rules.sensitive_word(&target.requested, &command.cwd).is_some();
+            self.argument(target, by_letters, rules);
+        }
+        if self.warnings.len() > before {
             self.dangerous = true;
             self.grantable = false;
         }
-        named.into_iter().for_each(|reason| self.warn(reason));
+        if let Some(why) = &command.untied {
+            self.notes.push(format!("an answer counts once: {}", shown_word(why)));
+        }
         for code in command.code.iter().filter(|code| code.writable) {
             self.notes.push(format!("it runs code of this project: {}", rules.show(&code.path)));
         }
     }
 
+    /// Judges what an argument leads to, unless its letters have said it already.
+    fn argument(&mut self, target: &Target, by_letters: bool, rules: &PathRules) {
+        let leads_to = |path: &Path| {
+            format!("the command names {}, which is {},", shown_word(&target.requested), rules.show(path))
+        };
+        let resolved = (!by_letters).then_some(&target.resolved);
+        for path in resolved.into_iter().chain(&target.aliases) {
+            self.name(path, Access::Read, &leads_to(path), rules);
+        }
+    }
+
     /// What the tool's own description calls for, whatever the targets are.
-    fn definition(&mut self, definition: &ToolDefinition, facts: &Facts, rules: &PathRules) {
+    fn definition(&mut self, definition: &ToolDefinition, facts: &Facts, rules: &PathRules, network: &NetworkPolicy) {
         let tool = escape_word(&definition.name).into_owned();
         if let Some(command) = &facts.command
             && definition.permission == Permission::Write
@@ -153,10 +181,8 @@ impl Assessment {
                 self.warn(format!("{} lies outside the project and the write roots", rules.show(&command.cwd)));
             }
         }
-        match &facts.network_host {
-            Some(host) => self.note(format!("it talks to {}", shown_word(host))),
-            None if definition.has_tag(ToolDefinition::NETWORK) => self.note("it talks to other hosts".to_owned()),
-            None => {}
+        if let Some(talks) = network::asks(definition, facts, network) {
+            self.note(talks);
         }
         if definition.has_tag(ToolDefinition::DANGEROUS) {
             self.dangerous = true;

@@ -7,7 +7,7 @@ use std::{
 
 use agent_protocol::{Permission, ToolDefinition};
 
-use super::assess::Assessment;
+use super::{assess::Assessment, network, settings::canonical_host};
 use crate::{
     Access, CodeFile, Command, Facts, PathRules, Target, TargetKind,
     display::{escape_word, shown_word},
@@ -52,6 +52,8 @@ struct CommandScope {
     cwd: PathBuf,
     argv: Vec<String>,
     code: BTreeSet<CodeFile>,
+    /// Where the arguments lead, contents aside: a link that leads elsewhere by now makes it another command.
+    named: BTreeSet<PathBuf>,
 }
 
 impl GrantKey {
@@ -78,7 +80,7 @@ impl GrantKey {
             tool: definition.name.clone(),
             paths: paths.collect(),
             command,
-            host: facts.network_host.as_deref().map(host),
+            host: facts.network_host.as_deref().map(canonical_host),
             dangers: facts.dangers.iter().cloned().collect(),
             exact,
         })
@@ -99,19 +101,15 @@ impl GrantKey {
 }
 
 /// Whether targets, command and host tell what a call does. A tool that says it writes and shows nothing of where could do
-/// anything: its grant is for the very same arguments.
+/// anything, one that says it talks to other hosts and shows none could talk to any: its grant is for the very same arguments.
 fn effect_is_known(definition: &ToolDefinition, facts: &Facts) -> bool {
-    let writes = facts.targets.iter().any(|target| target.access == Access::Write);
-    let harmless = definition.permission == Permission::Readonly
-        && !definition.has_tag(ToolDefinition::NETWORK)
-        && !definition.has_tag(ToolDefinition::DANGEROUS);
-    let looks = harmless && !facts.targets.is_empty();
-    looks || writes || facts.command.is_some() || facts.network_host.is_some()
-}
-
-/// One spelling for one host: names are the same in any case, with or without the final dot.
-fn host(name: &str) -> String {
-    name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
+    let talks = network::talks(definition, facts);
+    if talks && facts.network_host.is_none() {
+        return false;
+    }
+    let may_change = definition.permission == Permission::Write || definition.has_tag(ToolDefinition::DANGEROUS);
+    let shows_change = facts.targets.iter().any(|target| target.access == Access::Write) || facts.command.is_some();
+    shows_change || talks || (!may_change && !facts.targets.is_empty())
 }
 
 impl PathScope {
@@ -144,13 +142,16 @@ fn shown_folder(folder: &Path, rules: &PathRules) -> String {
 }
 
 impl CommandScope {
-    /// Nothing when the program's own content was not hashed: such a grant would outlive a swapped program.
+    /// Nothing when the program's own content is not known, or not all that the arguments name: such a grant would outlive
+    /// a swapped file.
     fn of(command: &Command) -> Option<Self> {
-        command.code.iter().any(|code| code.path == command.program).then(|| Self {
+        let tied = command.untied.is_none() && command.code.iter().any(|code| code.path == command.program);
+        tied.then(|| Self {
             program: command.program.clone(),
             cwd: command.cwd.clone(),
             argv: command.argv.clone(),
             code: command.code.iter().cloned().collect(),
+            named: command.named.iter().map(|target| target.resolved.clone()).collect(),
         })
     }
 }

@@ -1,4 +1,5 @@
 mod grants;
+mod policies;
 
 use agent_protocol::Permission;
 
@@ -100,7 +101,7 @@ fn ordinary_write() {
     assert_eq!(question.reasons.len(), 1);
     assert!(!question.dangerous);
     assert_eq!(question.suggested, DecisionKind::AllowOnce);
-    assert_eq!(question.without_callback, ErrorCode::PermissionDenied);
+    assert_eq!(question.unattended, Unattended::Deny(ErrorCode::PermissionDenied));
     assert_eq!(question.grant_covers.as_deref(), Some("writes to files directly in src/ by code.edit_file"));
 }
 
@@ -111,7 +112,7 @@ fn write_outside() {
         let mut facts = touching(Access::Write, path);
         facts.targets[0].requested = "out/x".to_owned();
         let question = asks(&edit_file(), &facts, &format!("{path} lies outside the project and the write roots"));
-        assert_eq!(question.without_callback, ErrorCode::WriteOutsideAllowedRoots, "{path}");
+        assert_eq!(question.unattended, Unattended::Deny(ErrorCode::WriteOutsideAllowedRoots), "{path}");
         assert_eq!(question.suggested, DecisionKind::Deny, "{path}");
         assert_eq!(question.grant_covers, Some(format!("writes to {path} by code.edit_file")));
         let denied = judge(&edit_file(), &facts).unattended();
@@ -121,7 +122,7 @@ fn write_outside() {
     }
     for path in ["/t/out/x", "/t/more/y/z", "/tmp/x"] {
         let question = asks(&edit_file(), &touching(Access::Write, path), "it writes");
-        assert_eq!(question.without_callback, ErrorCode::PermissionDenied, "{path}");
+        assert_eq!(question.unattended, Unattended::Deny(ErrorCode::PermissionDenied), "{path}");
     }
 }
 
@@ -171,7 +172,10 @@ fn project_around_home() {
         decide(&edit_file(), &touching(Access::Write, path), &rules, &PolicySettings::default(), &Grants::new())
     };
     assert!(matches!(judge("/home/u/.soong-agent/config.toml"), Verdict::Deny { .. }));
-    assert_eq!(question(judge("/home/u/.soong-agent/plans/p.md")).without_callback, ErrorCode::PermissionDenied);
+    assert_eq!(
+        question(judge("/home/u/.soong-agent/plans/p.md")).unattended,
+        Unattended::Deny(ErrorCode::PermissionDenied)
+    );
     assert!(question(judge("/home/u/.bashrc")).dangerous);
 }
 

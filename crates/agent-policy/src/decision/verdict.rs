@@ -24,20 +24,33 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict where nobody can be asked: a question becomes a denial (PRM-5).
+    /// The verdict where nobody can be asked: a question becomes a denial (PRM-5), or, of a plain write, what the
+    /// configuration says (PRM-11).
     #[must_use]
     pub fn unattended(self) -> Self {
-        match self {
-            Self::Ask(question) => Self::Deny {
-                code: question.without_callback,
+        let Self::Ask(question) = self else { return self };
+        match question.unattended {
+            Unattended::Allow => Self::Allow {
+                because: "nobody can be asked, and permissions.write_without_callback allows it".to_owned(),
+            },
+            Unattended::Deny(code) => Self::Deny {
+                code,
                 reason: format!(
                     "this needs somebody's permission, and nobody can be asked: {}",
                     question.reasons.join("; ")
                 ),
             },
-            decided => decided,
         }
     }
+}
+
+/// What becomes of a question where nobody can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unattended {
+    /// It runs.
+    Allow,
+    /// It does not; the code of its result.
+    Deny(ErrorCode),
 }
 
 /// What to ask.
@@ -53,6 +66,6 @@ pub struct Question {
     pub grant_covers: Option<String>,
     /// What core would answer.
     pub suggested: DecisionKind,
-    /// The code of the result where nobody can be asked.
-    pub without_callback: ErrorCode,
+    /// What happens where nobody can be asked.
+    pub unattended: Unattended,
 }

@@ -1,5 +1,7 @@
 //! What a character does to a display.
 
+use unicode_segmentation::UnicodeSegmentation;
+
 /// What a character does to a display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
@@ -11,6 +13,8 @@ pub(super) enum Class {
     Joiner,
     /// U+FE0E and U+FE0F: text or emoji form of the character before.
     Form,
+    /// It looks like a space and is none, or like nothing at all, but belongs into some ordinary texts.
+    Blank,
     /// It is not seen, breaks a line where none was written, or turns around what follows.
     Hidden,
 }
@@ -18,7 +22,8 @@ pub(super) enum Class {
 /// The class of a character.
 ///
 /// Hidden are the default-ignorable code points of Unicode (zero-width characters, fillers, variation selectors, tags, bidi
-/// controls) with the line and paragraph separators and the interlinear annotation marks.
+/// controls) with the line and paragraph separators and the interlinear annotation marks. Blank are the other spaces and
+/// what fonts draw as nothing: the empty braille pattern, the null notehead, joiners and fillers of a few old scripts.
 pub(super) fn class(c: char) -> Class {
     match c {
         ' '..='~' => Class::Plain,
@@ -46,6 +51,37 @@ pub(super) fn class(c: char) -> Class {
         | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0000}'..='\u{e0fff}' => Class::Hidden,
+        '\u{a0}'
+        | '\u{1680}'
+        | '\u{2000}'..='\u{200a}'
+        | '\u{202f}'
+        | '\u{205f}'
+        | '\u{2800}'
+        | '\u{2d7f}'
+        | '\u{3000}'
+        | '\u{1107f}'
+        | '\u{13430}'..='\u{1345f}'
+        | '\u{16fe4}'
+        | '\u{1d159}' => Class::Blank,
         _ => Class::Plain,
     }
 }
+
+/// Whether a character is drawn onto the one before it: accents, vowel signs. Skin tones are too, but seen on their own.
+pub(super) fn is_mark(c: char) -> bool {
+    if c.is_ascii() || ('\u{1f3fb}'..='\u{1f3ff}').contains(&c) {
+        return false;
+    }
+    // Unicode's own tables say it in one way that needs no list here: after a letter it begins no new grapheme.
+    let pair = String::from_iter(['a', c]);
+    pair.graphemes(true).nth(1).is_none()
+}
+
+/// Whether a character is seen as what it is after this one: a mark belongs to a letter, else it would be drawn onto a
+/// quote, a label or a border of ours.
+pub(super) fn is_seen_after(c: char, before: Option<char>) -> bool {
+    !is_mark(c) || before.is_some_and(|before| before.is_alphanumeric() || is_mark(before))
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::class::{Class, class};
+use super::{
+    bidi::{is_rtl, reorders},
+    class::{Class, class, is_seen_after},
+};
 
 /// How strict to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +16,18 @@ pub(super) enum Strictness {
     Prompt,
     /// A name in a line of ours: line breaks and tabs are shown too.
     Word,
+    /// A name whose parts a display could show in another order: so are letters written from right to left.
+    Ordered,
+}
+
+impl Strictness {
+    pub(super) fn of_word(word: &str) -> Self {
+        if reorders(word) { Self::Ordered } else { Self::Word }
+    }
+
+    fn is_word(self) -> bool {
+        matches!(self, Self::Word | Self::Ordered)
+    }
 }
 
 /// Text for a terminal: printable text, `\n` and `\t` stay; control characters (ESC, BEL, `\r`, C1 …), bidi controls and
@@ -25,75 +40,124 @@ pub fn escape_for_terminal(text: &str) -> Cow<'_, str> {
     escape(text, Strictness::Terminal)
 }
 
-/// Text for a permission prompt: as [`escape_for_terminal`], and every joiner and variation selector is escaped too, since
-/// nothing that is not seen may take part in what somebody approves (PRM-6). Keeps `\n` and `\t`.
+/// Text for a permission prompt: nothing that is not seen may take part in what somebody approves (PRM-6). Besides what
+/// [`escape_for_terminal`] escapes these are joiners, variation selectors, blanks other than the space, and accents
+/// without a letter. Keeps `\n` and `\t`.
+///
+/// They become `<U+202E>`: source text is full of backslashes, so `\x1b` would leave open which of the two it is. A text
+/// that has `<U+202E>` in it gets `<U+3C>U+202E>`: two texts never look the same. Likewise the `[…` that begins our
+/// note of a cut is always ours.
 #[must_use]
 pub fn escape_for_prompt(text: &str) -> Cow<'_, str> {
     escape(text, Strictness::Prompt)
 }
 
-/// A name (of a file, a tool, a host) for one line: as [`escape_for_prompt`], without line breaks and tabs.
+/// A name (of a file, a tool, a host) for one line: as strict as [`escape_for_prompt`], without line breaks and tabs, in
+/// the form `\n`, `\x1b`, `\u{202e}`. Backslashes before what would read like such a form, or before one, are doubled. A
+/// name whose parts a terminal may show in another order has its letters from right to left escaped.
 #[must_use]
 pub fn escape_word(text: &str) -> Cow<'_, str> {
-    escape(text, Strictness::Word)
+    escape(text, Strictness::of_word(text))
 }
 
-fn escape(text: &str, strictness: Strictness) -> Cow<'_, str> {
-    let Some(first) = first_escaped(text, strictness) else { return Cow::Borrowed(text) };
+pub(super) fn escape(text: &str, strictness: Strictness) -> Cow<'_, str> {
+    if text.bytes().all(|byte| is_plain(byte, strictness)) {
+        return Cow::Borrowed(text);
+    }
     let mut out = String::with_capacity(text.len() + 16);
-    out.push_str(&text[..first]);
-    let mut before = text[..first].chars().next_back();
-    let mut rest = text[first..].chars();
-    while let Some(c) = rest.next() {
-        if stays(c, before, rest.clone().next(), strictness) {
+    let mut before = None;
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let backslashes = rest.len() - rest.trim_start_matches('\\').len();
+        if backslashes > 0 && strictness.is_word() {
+            rest = &rest[backslashes..];
+            let times = if reads_as_escape(rest, strictness) { 2 } else { 1 };
+            out.push_str(&"\\".repeat(backslashes * times));
+            before = Some('\\');
+            continue;
+        }
+        rest = &rest[c.len_utf8()..];
+        let forged = strictness == Strictness::Prompt && c == '<' && is_block_form(rest);
+        let stays = !forged && stays(c, before, rest.chars().next(), strictness);
+        if stays {
             out.push(c)
         } else {
-            push_escaped(&mut out, c)
+            push_escaped(&mut out, c, strictness)
         }
-        before = Some(c);
+        // What was escaped can carry neither a joiner nor an accent.
+        before = stays.then_some(c);
     }
-    Cow::Owned(out)
+    if out == text { Cow::Borrowed(text) } else { Cow::Owned(out) }
 }
 
-/// Where the first character stands that does not stay.
-fn first_escaped(text: &str, strictness: Strictness) -> Option<usize> {
-    // Printable ASCII is nearly everything; it needs no look at its neighbours.
-    let plain = |byte| matches!(byte, b' '..=b'~') || (matches!(byte, b'\n' | b'\t') && strictness != Strictness::Word);
-    let start = text.bytes().position(|byte| !plain(byte))?;
-    let mut before = text[..start].chars().next_back();
-    let mut rest = text[start..].char_indices();
-    while let Some((at, c)) = rest.next() {
-        if !stays(c, before, rest.clone().next().map(|(_, c)| c), strictness) {
-            return Some(start + at);
-        }
-        before = Some(c);
+/// Printable ASCII is nearly everything; it needs no look at its neighbours, but for what could be taken for an escape.
+fn is_plain(byte: u8, strictness: Strictness) -> bool {
+    match byte {
+        b'\n' | b'\t' | b'\\' => !strictness.is_word(),
+        b'<' => strictness != Strictness::Prompt,
+        byte => matches!(byte, b' '..=b'~'),
     }
-    None
 }
 
 /// Whether a character stays as it is between its neighbours.
-pub(super) fn stays(c: char, before: Option<char>, after: Option<char>, strictness: Strictness) -> bool {
-    let seen = |c: char| class(c) == Class::Plain;
+fn stays(c: char, before: Option<char>, after: Option<char>, strictness: Strictness) -> bool {
+    let seen = |c: char| matches!(class(c), Class::Plain | Class::Blank);
     // No script and no emoji joins ASCII letters; in source text a joiner between them is an attack or an accident.
     let joinable = |c: char| !c.is_ascii() && (seen(c) || class(c) == Class::Form);
     match class(c) {
-        Class::Plain => true,
-        Class::Control => matches!(c, '\n' | '\t') && strictness != Strictness::Word,
-        Class::Hidden => false,
+        Class::Plain | Class::Blank if strictness == Strictness::Terminal => true,
+        Class::Plain => {
+            let begins_note = c == '…' && before == Some('[');
+            let moves = strictness == Strictness::Ordered && is_rtl(c);
+            !begins_note && !moves && is_seen_after(c, before)
+        }
+        Class::Control => matches!(c, '\n' | '\t') && !strictness.is_word(),
+        Class::Hidden | Class::Blank => false,
         Class::Joiner | Class::Form if strictness != Strictness::Terminal => false,
         Class::Joiner => before.is_some_and(joinable) && after.is_some_and(|c| !c.is_ascii() && seen(c)),
         Class::Form => before.is_some_and(seen),
     }
 }
 
-/// Writes a character as its number, in a form programmers read.
-pub(super) fn push_escaped(out: &mut String, c: char) {
+/// Whether what comes after a backslash would make it the beginning of an escape of a word, or is one.
+fn reads_as_escape(rest: &str, strictness: Strictness) -> bool {
+    let Some(c) = rest.chars().next() else { return false };
+    let tail = &rest[c.len_utf8()..];
+    let hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     match c {
+        'n' | 't' | 'r' => true,
+        'x' => digits(tail, hex) >= 2,
+        'u' => {
+            let number = tail.strip_prefix('{').unwrap_or_default();
+            let length = digits(number, hex);
+            (1..=6).contains(&length) && number[length..].starts_with('}')
+        }
+        c => !stays(c, Some('\\'), tail.chars().next(), strictness),
+    }
+}
+
+/// Whether what comes after a `<` makes it read like an escape of a block.
+fn is_block_form(rest: &str) -> bool {
+    let number = rest.strip_prefix("U+").unwrap_or_default();
+    let length = digits(number, |byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'));
+    (2..=6).contains(&length) && number[length..].starts_with('>')
+}
+
+/// How many digits a text begins with; more than a number of ours has are not counted.
+fn digits(text: &str, digit: impl Fn(u8) -> bool) -> usize {
+    text.bytes().take(7).take_while(|byte| digit(*byte)).count()
+}
+
+/// Writes a character as its number, in a form programmers read.
+fn push_escaped(out: &mut String, c: char, strictness: Strictness) {
+    let number = u32::from(c);
+    match c {
+        _ if strictness == Strictness::Prompt => out.push_str(&format!("<U+{number:02X}>")),
         '\n' => out.push_str("\\n"),
         '\t' => out.push_str("\\t"),
         '\r' => out.push_str("\\r"),
-        '\0'..='\u{7f}' => out.push_str(&format!("\\x{:02x}", u32::from(c))),
-        c => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+        '\0'..='\u{7f}' => out.push_str(&format!("\\x{number:02x}")),
+        _ => out.push_str(&format!("\\u{{{number:x}}}")),
     }
 }
 

@@ -1,33 +1,63 @@
 //! Argument lists as a line that can be read in one way only.
 
-use super::class::{Class, class};
+use super::{
+    bidi::{is_rtl, reorders},
+    class::{Class, class, is_seen_after},
+};
 
 /// An argument list in shell-like quoting: a POSIX shell with `$'…'` (bash, zsh, ksh) reads the very same words back
-/// (PRM-6). The line holds no line break and nothing invisible; also blanks other than the space, and quotes that only
-/// look like quotes, are written as numbers.
+/// (PRM-6). The line holds no line break and nothing invisible; also blanks other than the space, accents without a
+/// letter, and quotes and backslashes that only look like some, are written as numbers. So are letters written from right
+/// to left where a terminal could show the words in another order.
 #[must_use]
 pub fn quote_argv(argv: &[String]) -> String {
-    let mut line = String::new();
-    for (at, word) in argv.iter().enumerate() {
-        if at > 0 {
-            line.push(' ');
-        }
-        push_word(&mut line, word, at == 0);
-    }
-    line
+    Quoting::of(argv).line(argv)
 }
 
-fn push_word(line: &mut String, word: &str, first: bool) {
-    if is_bare(word, first) {
-        line.push_str(word);
-    } else if word.chars().all(|c| c != '\'' && is_clear(c)) {
-        line.push('\'');
-        line.push_str(word);
-        line.push('\'');
-    } else {
-        line.push_str("$'");
-        word.chars().for_each(|c| push_char(line, c));
-        line.push('\'');
+/// How an argument list is quoted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Quoting {
+    /// Letters written from right to left are written as numbers.
+    pub(super) ordered: bool,
+}
+
+impl Quoting {
+    pub(super) fn of(argv: &[String]) -> Self {
+        let plain = Self { ordered: false };
+        // Most lists have none of these letters, and need not be written twice.
+        let ordered = argv.iter().any(|word| word.contains(is_rtl)) && reorders(&plain.line(argv));
+        Self { ordered }
+    }
+
+    fn line(self, argv: &[String]) -> String {
+        let words: Vec<String> = argv.iter().enumerate().map(|(at, word)| self.word(word, at == 0)).collect();
+        words.join(" ")
+    }
+
+    /// One word, or a part of one; `first` is the program.
+    pub(super) fn word(self, word: &str, first: bool) -> String {
+        if is_bare(word, first) {
+            return word.to_owned();
+        }
+        if !word.contains('\'') && self.clear(word).all(|(_, clear)| clear) {
+            return format!("'{word}'");
+        }
+        let mut quoted = "$'".to_owned();
+        self.clear(word).for_each(|(c, clear)| push_char(&mut quoted, c, clear));
+        quoted.push('\'');
+        quoted
+    }
+
+    /// The characters, and whether people see each for what it is.
+    fn clear(self, word: &str) -> impl Iterator<Item = (char, bool)> {
+        // The quote that precedes the first one carries no accent.
+        let mut before = None;
+        word.chars().map(move |c| {
+            let hidden = (self.ordered && is_rtl(c)) || (c == '…' && before == Some('['));
+            let clear = !hidden && class(c) == Class::Plain && !is_false_quote(c) && is_seen_after(c, before);
+            before = clear.then_some(c);
+            (c, clear)
+        })
     }
 }
 
@@ -37,21 +67,26 @@ fn is_bare(word: &str, first: bool) -> bool {
     !word.is_empty() && word.bytes().all(plain)
 }
 
-/// Whether people see the character for what it is.
-fn is_clear(c: char) -> bool {
-    let false_quote =
-        matches!(c, '\u{2bc}' | '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{2035}' | '\u{ff07}' | '\u{ff02}');
-    class(c) == Class::Plain && !false_quote && (c == ' ' || !c.is_whitespace())
+/// What can be taken for a single quote, which would seem to end a word, or for a backslash, which would seem to escape
+/// one: the confusables of both, and accents drawn like a quote.
+fn is_false_quote(c: char) -> bool {
+    matches!(c, '\u{b4}' | '\u{2b9}'..='\u{2bf}' | '\u{2c8}' | '\u{2ca}' | '\u{2cb}' | '\u{2ee}' | '\u{2f4}'
+        | '\u{30d}' | '\u{312}'..='\u{315}' | '\u{343}' | '\u{374}' | '\u{384}' | '\u{55a}' | '\u{55d}'
+        | '\u{5f3}' | '\u{5f4}' | '\u{7f4}' | '\u{7f5}' | '\u{144a}' | '\u{16cc}' | '\u{1fbd}' | '\u{1fbf}'
+        | '\u{1fef}' | '\u{1ffd}' | '\u{1ffe}' | '\u{2018}'..='\u{201f}' | '\u{2032}'..='\u{2037}'
+        | '\u{275b}'..='\u{275e}' | '\u{a78b}' | '\u{a78c}' | '\u{ff02}' | '\u{ff07}' | '\u{ff40}'
+        | '\u{16f51}' | '\u{16f52}'
+        | '\u{2216}' | '\u{29f5}' | '\u{29f9}' | '\u{fe68}' | '\u{ff3c}')
 }
 
-fn push_char(line: &mut String, c: char) {
+fn push_char(line: &mut String, c: char, clear: bool) {
     match c {
         '\'' => line.push_str("\\'"),
         '\\' => line.push_str("\\\\"),
         '\n' => line.push_str("\\n"),
         '\t' => line.push_str("\\t"),
         '\r' => line.push_str("\\r"),
-        c if is_clear(c) => line.push(c),
+        c if clear => line.push(c),
         '\0'..='\u{7f}' => line.push_str(&format!("\\x{:02x}", u32::from(c))),
         '\u{80}'..='\u{ffff}' => line.push_str(&format!("\\u{:04x}", u32::from(c))),
         c => line.push_str(&format!("\\U{:08x}", u32::from(c))),
@@ -59,4 +94,4 @@ fn push_char(line: &mut String, c: char) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

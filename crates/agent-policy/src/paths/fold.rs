@@ -5,7 +5,10 @@
 
 use std::path::Path;
 
-/// The path in lower case and without characters that some file systems ignore in names, as lexically clean text.
+use unicode_normalization::UnicodeNormalization;
+
+/// The path in one case, in one form of composed characters and without those that some file systems ignore in names, as
+/// lexically clean text.
 ///
 /// A byte that is not UTF-8 becomes U+FFFD: patterns still match around it.
 pub(crate) fn fold_path(path: &Path) -> String {
@@ -13,23 +16,57 @@ pub(crate) fn fold_path(path: &Path) -> String {
     if is_clean(&folded) { folded } else { clean(&folded) }
 }
 
-/// Folds case and drops ignorable characters; for names of files and for patterns alike.
+/// The path without what ends a name and does not belong to it on file systems of other systems' making: `.env.` and
+/// `.env ` open `.env` there. Nothing where no name ends like that.
+fn without_tails(path: &str) -> Option<String> {
+    let tails = [' ', '.'];
+    if !path.split('/').any(|name| name.ends_with(tails)) {
+        return None;
+    }
+    let names = path.split('/').map(|name| match name.trim_end_matches(tails) {
+        "" => name,
+        bare => bare,
+    });
+    Some(names.collect::<Vec<_>>().join("/"))
+}
+
+/// The folded path with no such ends.
+pub(crate) fn bare_path(path: &Path) -> String {
+    let folded = fold_path(path);
+    without_tails(&folded).unwrap_or(folded)
+}
+
+/// All that a path is compared as.
+pub(crate) fn spellings(path: &Path) -> impl Iterator<Item = String> {
+    let folded = fold_path(path);
+    let bare = without_tails(&folded);
+    std::iter::once(folded).chain(bare)
+}
+
+/// Folds case, composes characters and drops ignorable ones; for names of files and for patterns alike.
 ///
-/// Upper case first, since `ſ` and `K` (Kelvin) have no other way to `s` and `k`.
+/// Lower case, upper, lower: `ẞ` has no other way to `ss`, nor have `ſ` and `K` (Kelvin) to `s` and `k`.
 pub(crate) fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    text.chars()
+    text.nfd()
         .filter(|c| !is_ignored_in_names(*c))
+        .flat_map(char::to_lowercase)
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase)
+        .nfc()
         .collect()
 }
 
-/// Characters HFS+ skips when it compares names: `.g\u{200c}it` opens `.git` there.
+/// Characters that some file systems skip when they compare names, so that `.g\u{200c}it` opens `.git`: HFS+ a few, ext4
+/// with case folding all that Unicode says may be ignored by default.
 fn is_ignored_in_names(c: char) -> bool {
-    matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Whether an absolute path has no `.`, `..` or empty component and no `/` at its end.

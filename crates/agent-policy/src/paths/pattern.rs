@@ -1,6 +1,11 @@
 //! Patterns for paths: parsed, anchored, compiled, matched.
 
-use std::path::{Path, PathBuf};
+mod shape;
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -8,6 +13,7 @@ use super::{
     Places, RulesError, Why,
     fold::{clean, fold, name_of, prefixes},
 };
+use shape::Shape;
 
 /// A pattern by what it is matched on.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,8 +57,19 @@ pub(super) fn anchor(pattern: &str, places: &Places) -> Option<PathBuf> {
     let text = tidy(pattern);
     let text = text.as_str();
     let (base, rest) = based(text, places).or_else(|| Some((PathBuf::from("/"), text.strip_prefix('/')?)))?;
-    let literal = !rest.contains(['*', '?', '[', ']', '{', '}', '\\']);
-    literal.then(|| if rest.is_empty() { base } else { base.join(rest) })
+    is_plain(rest).then(|| if rest.is_empty() { base } else { base.join(rest) })
+}
+
+/// Where the file of a pattern for any depth usually is, when nothing in it is a glob: `.netrc` in the user's home.
+pub(super) fn usual_place(pattern: &str, places: &Places) -> Option<PathBuf> {
+    let text = tidy(pattern);
+    let name = text.trim_start_matches("**/");
+    let anywhere = based(&text, places).is_none() && !text.starts_with(['/', '~']);
+    (anywhere && is_plain(name)).then_some(places.user_home.as_ref()?.join(name))
+}
+
+fn is_plain(text: &str) -> bool {
+    !text.contains(['*', '?', '[', ']', '{', '}', '\\'])
 }
 
 /// The pattern without doubled slashes and without the endings that mean "and its content".
@@ -94,37 +111,80 @@ pub(super) fn quoted(path: &Path) -> String {
 /// Many patterns, each with its reason, matched together.
 #[derive(Debug, Clone)]
 pub(super) struct PatternSet {
-    names: GlobSet,
-    name_whys: Vec<Why>,
-    paths: GlobSet,
-    path_whys: Vec<Why>,
+    names: Patterns,
+    paths: Patterns,
 }
 
 impl PatternSet {
     /// Compiles patterns; of several that match, the first given explains.
     pub(super) fn new(rules: Vec<(Pattern, Why)>) -> Result<Self, RulesError> {
-        let (mut names, mut paths) = (GlobSetBuilder::new(), GlobSetBuilder::new());
-        let (mut name_whys, mut path_whys) = (Vec::new(), Vec::new());
+        let (mut names, mut paths) = (Vec::new(), Vec::new());
         for (pattern, why) in rules {
-            let (text, set, whys) = match pattern {
-                Pattern::Name(text) => (text, &mut names, &mut name_whys),
-                Pattern::Path(text) => (text, &mut paths, &mut path_whys),
-            };
-            set.add(compile(&text, &why)?);
-            whys.push(why);
+            match pattern {
+                Pattern::Name(text) => names.push((text, why)),
+                Pattern::Path(text) => paths.push((text, why)),
+            }
         }
-        let build = |set: GlobSetBuilder| set.build().map_err(|source| RulesError::Set { source });
-        Ok(Self { names: build(names)?, name_whys, paths: build(paths)?, path_whys })
+        Ok(Self { names: Patterns::new(names)?, paths: Patterns::new(paths)? })
     }
 
     /// Why this very path matches, whatever its ancestors; `path` is folded.
     pub(super) fn matching(&self, path: &str) -> Option<&Why> {
-        first(&self.names, &self.name_whys, name_of(path)).or_else(|| first(&self.paths, &self.path_whys, path))
+        self.names.first(name_of(path)).or_else(|| self.paths.first(path))
     }
 
     /// Why this path or a folder above it matches, looking only at what is longer than `below` bytes.
     pub(super) fn covering(&self, path: &str, below: usize) -> Option<&Why> {
         prefixes(path).filter(|prefix| prefix.len() > below).find_map(|prefix| self.matching(prefix))
+    }
+}
+
+/// Patterns that are matched on the same text, by what finding them takes.
+#[derive(Debug, Clone)]
+struct Patterns {
+    whys: Vec<Why>,
+    literal: HashMap<String, usize>,
+    shapes: Vec<(Shape, usize)>,
+    globs: GlobSet,
+    /// Which pattern each of the globs is.
+    of_globs: Vec<usize>,
+}
+
+impl Patterns {
+    fn new(rules: Vec<(String, Why)>) -> Result<Self, RulesError> {
+        let (mut whys, mut literal, mut shapes) = (Vec::new(), HashMap::new(), Vec::new());
+        let (mut globs, mut of_globs) = (GlobSetBuilder::new(), Vec::new());
+        for (rule, (text, why)) in rules.into_iter().enumerate() {
+            match Shape::parse(&text) {
+                Some(shape) if shape.is_literal() => {
+                    literal.entry(text).or_insert(rule);
+                }
+                Some(shape) => shapes.push((shape, rule)),
+                None => {
+                    globs.add(compile(&text, &why)?);
+                    of_globs.push(rule);
+                }
+            }
+            whys.push(why);
+        }
+        let globs = globs.build().map_err(|source| RulesError::Set { source })?;
+        Ok(Self { whys, literal, shapes, globs, of_globs })
+    }
+
+    /// Why the text matches: the first pattern given that does.
+    fn first(&self, text: &str) -> Option<&Why> {
+        let literal = self.literal.get(text).copied();
+        let shape = self.shapes.iter().find(|(shape, _)| shape.matches(text)).map(|(_, rule)| *rule);
+        let first = [literal, shape, self.glob(text)].into_iter().flatten().min();
+        first.and_then(|rule| self.whys.get(rule))
+    }
+
+    fn glob(&self, text: &str) -> Option<usize> {
+        // `matches` allocates; nearly every path of a walk matches nothing.
+        if self.globs.is_empty() || !self.globs.is_match(text) {
+            return None;
+        }
+        self.globs.matches(text).first().and_then(|glob| self.of_globs.get(*glob)).copied()
     }
 }
 
@@ -135,14 +195,6 @@ fn compile(text: &str, why: &Why) -> Result<Glob, RulesError> {
         .backslash_escape(true)
         .build()
         .map_err(|source| RulesError::Glob { pattern: why.pattern.clone(), source })
-}
-
-fn first<'w>(set: &GlobSet, whys: &'w [Why], text: &str) -> Option<&'w Why> {
-    // `matches` allocates; nearly every path of a walk matches nothing.
-    if !set.is_match(text) {
-        return None;
-    }
-    set.matches(text).first().and_then(|index| whys.get(*index))
 }
 
 #[cfg(test)]

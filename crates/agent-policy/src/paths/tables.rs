@@ -3,8 +3,18 @@
 /// What holds secrets, whatever the configuration says, in the syntax of `tools.sensitive_paths` (PRM-10).
 pub(super) const ALWAYS_SENSITIVE: &[&str] = &[
     // The same facts as `environ`, `mem`, `maps` and `fd` have further names there.
-    "/proc/*/**/{environ,mem,maps,smaps,numa_maps,map_files,fd}",
+    "/proc/*/**/environ",
+    "/proc/*/**/mem",
+    "/proc/*/**/maps",
+    "/proc/*/**/smaps",
+    "/proc/*/**/numa_maps",
+    "/proc/*/**/map_files",
+    "/proc/*/**/fd",
+    // The memory of them all, for whoever is root.
+    "/proc/kcore",
     "/dev/fd",
+    // `prod.env`, and so `.env` itself.
+    "*.env",
     ".envrc",
     ".dev.vars",
     ".netrc",
@@ -26,27 +36,87 @@ pub(super) const ALWAYS_SENSITIVE: &[&str] = &[
 ];
 
 const GIT: &str = "git runs programs that are named there";
+const HOOKS: &str = "git runs the hooks in there";
 const CI: &str = "the build server runs it";
 const EDITOR: &str = "editors run tasks and programs that are named there";
 const SHELL: &str = "every new shell runs it";
 const AGENT: &str = "it steers what agents do";
+const SOURCE: &str = "it says where packages come from and who you are there";
+const INSTALL: &str = "the package manager runs it, whatever it is called for";
+const BUILD: &str = "every build runs what is in there, whatever it builds";
 
 /// Files that make other programs run something, and why each is asked for by itself (COD-8). At any depth.
+///
+/// What a build is made of (`Makefile`, `package.json`, `build.rs`) is not among them: whoever runs it means to run it.
 pub(super) const CONTROL: &[(&str, &str)] = &[
     (".git", GIT),
+    (".gitconfig", GIT),
+    (".config/git", GIT),
     (".gitmodules", "git fetches code from where it points"),
     (".gitattributes", "it names the filter programs git runs"),
+    (".husky", HOOKS),
+    (".githooks", HOOKS),
+    (".lefthook", HOOKS),
+    (".pre-commit-config.yaml", HOOKS),
+    ("lefthook.yml", HOOKS),
+    ("lefthook.yaml", HOOKS),
+    (".lefthook.yml", HOOKS),
+    (".lefthook.yaml", HOOKS),
+    ("lefthook-local.yml", HOOKS),
     (".github/workflows", CI),
-    (".husky", "git runs the hooks in there"),
+    (".github/actions", CI),
+    (".gitea/workflows", CI),
+    (".forgejo/workflows", CI),
+    (".gitlab-ci.yml", CI),
+    (".circleci", CI),
+    (".buildkite", CI),
+    (".travis.yml", CI),
+    (".drone.yml", CI),
+    (".woodpecker", CI),
+    (".woodpecker.yml", CI),
+    ("azure-pipelines.yml", CI),
+    ("bitbucket-pipelines.yml", CI),
+    ("Jenkinsfile", CI),
     (".vscode", EDITOR),
     (".idea", EDITOR),
+    (".devcontainer", EDITOR),
+    (".devcontainer.json", EDITOR),
+    (".exrc", EDITOR),
+    (".nvim.lua", EDITOR),
+    (".nvimrc", EDITOR),
+    (".vimrc", EDITOR),
+    (".dir-locals.el", EDITOR),
     (".cargo/config*", "cargo runs programs that are named there"),
+    (".mvn", BUILD),
+    (".gradle/init.d", BUILD),
+    (".gradle/init.gradle*", BUILD),
+    (".gradle/gradle.properties", BUILD),
     (".envrc", "direnv runs it on entering the folder"),
-    (".npmrc", "it says where packages come from and who you are there"),
+    (".npmrc", SOURCE),
+    (".pip", SOURCE),
+    (".config/pip", SOURCE),
+    (".pypirc", SOURCE),
+    (".yarnrc", INSTALL),
+    (".yarnrc.yml", INSTALL),
+    (".yarn/releases", INSTALL),
+    (".yarn/plugins", INSTALL),
+    (".pnpmfile.cjs", INSTALL),
     (".mcp.json", "it names servers that other agents start"),
     (".claude", AGENT),
+    (".codex", AGENT),
+    (".cursor", AGENT),
+    (".cursorrules", AGENT),
+    (".gemini", AGENT),
+    (".windsurf", AGENT),
+    (".windsurfrules", AGENT),
+    (".clinerules", AGENT),
+    (".github/copilot-instructions.md", AGENT),
+    (".github/instructions", AGENT),
     ("CLAUDE.md", AGENT),
+    ("CLAUDE.local.md", AGENT),
     ("AGENTS.md", AGENT),
+    ("AGENTS.override.md", AGENT),
+    ("GEMINI.md", AGENT),
     (".profile", SHELL),
     (".login", SHELL),
     (".logout", SHELL),

@@ -70,11 +70,16 @@ fn fixed_list() {
         "/home/u/.soong-agent/mcp.json",
         "/home/u/.soong-agent/sessions.sqlite",
         "/home/u/.soong-agent/sessions.sqlite-wal",
+        "/t/ws/prod.env",
+        "/t/ws/deploy/Prod.ENV",
+        "/t/ws/.env",
     ] {
         assert!(rules.sensitive(Path::new(path)).is_some(), "{path}");
     }
     for path in [
-        "/t/ws/.env",
+        "/t/ws/.env.local",
+        "/t/ws/env",
+        "/t/ws/prod.env.md",
         "/home/u/.kube/cache",
         "/t/ws/config.toml",
         "/t/ws/hooks.json",
@@ -99,6 +104,7 @@ fn process_memory() {
         "/proc/self/fd",
         "/proc/self/fd/3",
         "/dev/fd/3",
+        "/proc/kcore",
     ] {
         sensitive(path, true);
     }
@@ -196,6 +202,99 @@ fn control_files() {
     ] {
         assert!(rules.control(Path::new(path)).is_none(), "{path}");
     }
+}
+
+/// COD-8: what other programs run or obey besides; not what a build is made of, nor what lies beside it.
+#[test]
+fn more_control_files() {
+    let rules = rules();
+    for path in [
+        ".gitconfig",
+        ".config/git/config",
+        ".githooks/pre-commit",
+        ".pre-commit-config.yaml",
+        "lefthook.yml",
+        ".github/actions/setup/action.yml",
+        ".gitea/workflows/x.yml",
+        ".gitlab-ci.yml",
+        "sub/.GitLab-CI.yml",
+        ".circleci/config.yml",
+        ".buildkite/pipeline.yml",
+        "Jenkinsfile",
+        "azure-pipelines.yml",
+        ".devcontainer/devcontainer.json",
+        ".devcontainer.json",
+        ".exrc",
+        ".dir-locals.el",
+        ".mvn/extensions.xml",
+        ".gradle/init.d/x.gradle",
+        ".gradle/init.gradle.kts",
+        ".pip/pip.conf",
+        ".config/pip/pip.conf",
+        ".pypirc",
+        ".yarnrc.yml",
+        ".yarn/releases/yarn.cjs",
+        ".pnpmfile.cjs",
+        ".cursor/rules/a.mdc",
+        ".cursorrules",
+        ".gemini/settings.json",
+        "sub/GEMINI.md",
+        "CLAUDE.local.md",
+        ".codex/config.toml",
+        ".github/copilot-instructions.md",
+        // Spelled as file systems of other systems' making take it for the same.
+        ".git./config",
+        ".GIT /hooks/pre-commit",
+        "CLAUDE.md.",
+    ] {
+        assert!(rules.control(&Path::new("/t/ws").join(path)).is_some(), "{path}");
+    }
+    for path in [
+        "Makefile",
+        "package.json",
+        "build.rs",
+        "Cargo.toml",
+        "Dockerfile",
+        "setup.py",
+        "justfile",
+        ".github/dependabot.yml",
+        ".github/CODEOWNERS",
+        ".gradle/caches/x",
+        ".yarn/cache/x.zip",
+        ".editorconfig",
+        "docs/jenkinsfile.md",
+    ] {
+        assert!(rules.control(&Path::new("/t/ws").join(path)).is_none(), "{path}");
+    }
+}
+
+/// PRM-2, COD-8: what is another name for some file systems only is judged as the file it opens there.
+#[test]
+fn other_file_systems_spellings() {
+    let rules = rules();
+    for path in [
+        "/t/ws/.env.",
+        "/t/ws/.ENV ",
+        "/t/ws/.e\u{ad}nv",
+        "/home/u/.ssh./config",
+        "/home/u/.\u{17f}\u{17f}h/config",
+        "/t/ws/ID_R\u{17f}a",
+        "/t/ws/server.\u{212a}ey",
+        "/t/ws/server.pem. .",
+    ] {
+        assert!(rules.sensitive(Path::new(path)).is_some(), "{path}");
+        assert!(rules.sensitive_entry(Path::new(path)).is_some() || path.ends_with("/config"), "{path}");
+        assert!(rules.sensitive_word(path, Path::new("/t")).is_some(), "{path}");
+    }
+    for path in ["/home/u/.soong-agent./hooks.json", "/t/ws/.soong-agent/tasks /x", "/home/u/.Soong-Agent/x"] {
+        assert!(rules.forbidden_write(Path::new(path)).is_some(), "{path}");
+    }
+    assert_eq!(rules.root_of(Path::new("/home/u/.soong-agent./x")), Root::Home);
+    // A root is what it is called exactly; a name that begins with a space is another name.
+    assert_eq!(rules.root_of(Path::new("/t/ws./x")), Root::Outside);
+    assert!(rules.sensitive(Path::new("/t/ws/ .netrc ")).is_none());
+    let composed = rules_for(Places { memory_dir: "/t/m\u{e9}moire".into(), ..places() });
+    assert!(composed.forbidden_write(Path::new("/t/Me\u{301}moire/a.md")).is_some());
 }
 
 /// COD-8: the plans folder opens plans, not what other programs obey inside it, nor a sibling.
@@ -374,6 +473,11 @@ fn path() -> impl Strategy<Value = PathBuf> {
         .prop_map(|(start, names)| names.iter().fold(start.into(), |p: PathBuf, n| p.join(n)))
 }
 
+/// An argument of a command.
+fn word() -> impl Strategy<Value = String> {
+    prop_oneof![any::<String>(), "[-~$@=:/. a-c]{0,12}(\\.env|\\.ssh|x\\.pem)?[ /.:]{0,2}"]
+}
+
 proptest! {
     #![proptest_config(properties())]
 
@@ -407,6 +511,14 @@ proptest! {
         let sibling = PathBuf::from(format!("/t/ws{tail}")).join(&rest);
         prop_assert_eq!(rules.root_of(&sibling), Root::Outside);
         prop_assert!(!rules.may_run_in(&sibling));
+    }
+
+    /// What a fuzzer looks for, on inputs that are likely to matter.
+    #[test]
+    fn path_rules_hold(path in path(), tail in prop::collection::vec(any::<u8>(), 0..12), word in word()) {
+        use std::os::unix::ffi::OsStrExt;
+        let path = [path.as_os_str().as_bytes(), b"/", &tail].concat();
+        crate::fuzzing::path_rules(&path, &word);
     }
 
     /// A configured list only ever adds.

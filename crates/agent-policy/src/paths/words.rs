@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{
     PathRules, Why,
-    fold::{clean, covers, fold_path},
+    fold::{clean, covers, fold_path, spellings},
 };
 
 /// What separates paths inside a word: `--file=.env`, `-v ~/.ssh:/x`, `@.env`, `type=bind,source=…`, and the syntax of
@@ -19,7 +19,19 @@ pub(crate) const MAX_PATH: usize = 4096;
 /// Bounds the work on a word made of nothing else.
 const MAX_RESTS: usize = 16;
 
+/// How many letters of `-abcfile` may be options before the file.
+const MAX_CLUSTER: usize = 16;
+
 impl PathRules {
+    /// The paths that a word of a command may be meant to name, each with the part of the word it is: what a caller looks up
+    /// on disk. Not normalised, since `..` after a link is not what it seems. A path that no system opens is left out.
+    pub fn paths_in_word<'w>(&self, word: &'w str, cwd: &Path) -> impl Iterator<Item = (&'w str, PathBuf)> {
+        let readings = readings(word).chain(clustered(word));
+        readings
+            .filter(|reading| (1..=MAX_PATH).contains(&reading.len()))
+            .map(move |reading| (reading, self.in_user_home(reading).unwrap_or_else(|| cwd.join(reading))))
+    }
+
     /// Where a path as it is written would be, without looking: relative to `base`, with `~` and `$HOME` expanded.
     #[must_use]
     pub fn as_written(&self, written: &str, base: &Path) -> PathBuf {
@@ -36,10 +48,11 @@ impl PathRules {
         let judged = if self.sensitive(cwd).is_none() { here.len() } else { 0 };
         let at_home = covers(&self.home.0, &here);
         readings(word).filter(|reading| (1..=MAX_PATH).contains(&reading.len())).find_map(|reading| {
-            let path = fold_path(&self.as_written(reading, cwd));
-            let below = if covers(&here, &path) { judged } else { 0 };
-            let ours = || (!at_home && covers(&self.home.0, &path)).then_some(&self.home.1);
-            self.sensitive.covering(&path, below).or_else(|| self.sensitive_by_link(&path)).or_else(ours)
+            spellings(&self.as_written(reading, cwd)).find_map(|path| {
+                let below = if covers(&here, &path) { judged } else { 0 };
+                let ours = || (!at_home && covers(&self.home.0, &path)).then_some(&self.home.1);
+                self.sensitive.covering(&path, below).or_else(|| self.sensitive_by_link(&path)).or_else(ours)
+            })
         })
     }
 
@@ -65,6 +78,14 @@ fn readings(word: &str) -> impl Iterator<Item = &str> {
     });
     let rests = word.match_indices(SEPARATORS).take(MAX_RESTS).map(|(at, sign)| &word[at + sign.len()..]);
     std::iter::once(word).chain(attached).chain(rests).chain(word.split(SEPARATORS))
+}
+
+/// What follows several short options in one word: `build.mk` of `-sfbuild.mk`. Far too many to be judged by their letters:
+/// `-Dmy.npmrc` does not name `.npmrc`.
+fn clustered(word: &str) -> impl Iterator<Item = &str> {
+    let options = word.strip_prefix('-').unwrap_or_default();
+    let letters = options.bytes().take(MAX_CLUSTER).take_while(u8::is_ascii_alphanumeric).count();
+    (2..=letters).map(|skipped| &options[skipped..])
 }
 
 #[cfg(test)]

@@ -31,6 +31,14 @@ fn values_become_names() {
     check("sk-abcde", "sk-abcde");
 }
 
+/// STO-10: the room that a cut needs is that of the longest form, not that of the value.
+#[test]
+fn the_longest_form_counts() {
+    let longest = |value: &str| KnownSecrets::new([("KEY", value)]).unwrap().longest();
+    assert_eq!(longest(&"/".repeat(100)), 300, "%2F");
+    assert_eq!(KnownSecrets::new([("", ""); 0]).unwrap().longest(), 0);
+}
+
 /// STO-10, PRV-18: also as they stand in JSON, in JSON inside JSON, in URLs and in forms.
 #[test]
 fn values_in_other_formats() {

@@ -48,13 +48,16 @@ fn previews_are_escaped_and_bounded() {
     let mut facts = touching(Access::Write, "/t/ws/a\u{202e}.rs");
     facts.preview = "-old\n+new\u{200b}\u{1b}[2J\n".to_owned();
     let shown = summary(&facts);
-    assert_eq!(shown.args_summary, "-old\n+new\\u{200b}\\x1b[2J\n");
+    assert_eq!(shown.args_summary, "-old\n+new<U+200B><U+1B>[2J\n");
     assert_eq!(shown.target_scope.as_deref(), Some("/t/ws/a\\u{202e}.rs"));
     assert_eq!((shown.cwd, shown.env_summary.len(), shown.network_host), (None, 0, None));
 
     facts.preview = format!("{}the end", "+line\n".repeat(10_000));
     let shown = summary(&facts).args_summary;
-    assert!(shown.len() <= 512 && shown.contains("characters not shown") && shown.ends_with("the end"), "{shown}");
+    assert!(
+        shown.len() <= 512 && shown.contains(" lines not shown …]\n+line\n") && shown.ends_with("the end"),
+        "{shown}"
+    );
 }
 
 #[test]

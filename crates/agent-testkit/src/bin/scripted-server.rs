@@ -12,8 +12,9 @@ use agent_testkit::{Protocol, ScriptFile};
 const HELP: &str = "\
 Usage: scripted-server --script FILE.json [--port N] [--no-checks]
 
-Serves the script on a loopback port, in Ollama's and OpenAI's protocols, until it is killed.
-The first line it prints is `ollama=URL openai=URL`, the base URLs for a client's configuration.
+Serves the script on a loopback port, in Ollama's, OpenAI's and Anthropic's protocols, until it is killed.
+The first line it prints is `ollama=URL openai=URL anthropic=URL`, the base URLs for a client's
+configuration.
 
   --script FILE  the replies, as JSON:
                    {\"after\": \"cycle\", \"replies\": [

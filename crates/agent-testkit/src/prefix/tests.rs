@@ -11,6 +11,7 @@ fn request(raw: &str) -> RecordedRequest {
         headers: Vec::new(),
         body: serde_json::from_str(raw).unwrap_or_default(),
         raw: raw.to_owned().into(),
+        view: Vec::new(),
         protocol: Protocol::Ollama,
         at: 0,
         delivery: Delivery::Finished,
@@ -79,4 +80,30 @@ fn a_volatile_tail_may_vanish() {
     assert_eq!(prefix_violations_ignoring(&series, volatile), Vec::<String>::new());
     // Only at the end: in the middle it is history like everything else.
     assert_eq!(prefix_violations_ignoring(&series, |m| m["content"] == json!("hi")).len(), 1);
+}
+
+/// Anthropic's users' messages grow by blocks, and a mark for the cache may move.
+#[test]
+fn blocks_are_elements_and_marks_are_none() {
+    let anthropic = |system: &str, messages: &str| {
+        let raw = format!(r#"{{"model":"m","system":[{{"type":"text","text":"{system}"}}],"messages":[{messages}]}}"#);
+        let mut request = request(&raw);
+        request.protocol = Protocol::Anthropic;
+        request.view = crate::view::of_request(&request.body);
+        request
+    };
+    let text = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
+    let marked = |text: &str| format!(r#"{{"type":"text","text":"{text}","cache_control":{{"type":"ephemeral"}}}}"#);
+    let user = |blocks: &[String]| format!(r#"{{"role":"user","content":[{}]}}"#, blocks.join(","));
+    let said = r#"{"role":"assistant","content":[{"type":"text","text":"a"}]}"#;
+    let first = anthropic("s", &user(&[marked("hi"), text("<board>")]));
+    let second = anthropic("s", &format!("{},{said},{}", user(&[text("hi"), text("more")]), user(&[marked("x")])));
+    let volatile = |message: &Value| message["content"] == json!("<board>");
+    assert_eq!(prefix_violations_ignoring(&[first.clone(), second], volatile), Vec::<String>::new());
+    let changed = anthropic("s", &user(&[text("hello")]));
+    let found = prefix_violations_ignoring(&[first.clone(), changed], volatile);
+    assert!(found.len() == 1 && found[0].contains("messages[1] was"), "{found:?}");
+    let found = prefix_violations_ignoring(&[first.clone(), anthropic("t", &user(&[text("hi")]))], volatile);
+    assert!(found.len() == 1 && found[0].contains("messages[0] was"), "{found:?}");
+    assert_eq!(prefix_violations(&[first.clone(), first]), Vec::<String>::new());
 }

@@ -20,6 +20,7 @@ use crate::protocol::Protocol;
 use crate::record::{Delivery, Probe, RecordedRequest};
 use crate::reply::{Content, Fault, Reply};
 use crate::validate::validate_with;
+use crate::view;
 use crate::wire;
 
 /// More than any model's context; a client that sends more has lost its way.
@@ -62,11 +63,13 @@ pub(crate) async fn answer(request: Request<Incoming>, site: Arc<Site>, flushes:
 }
 
 fn record(head: &Parts, raw: Bytes, protocol: Protocol, site: &Site) -> RecordedRequest {
+    let body: Value = serde_json::from_slice(&raw).unwrap_or_default();
     let mut request = RecordedRequest {
         method: head.method.to_string(),
         path: head.uri.to_string(),
         headers: headers(&head.headers),
-        body: serde_json::from_slice(&raw).unwrap_or_default(),
+        view: if protocol == Protocol::Anthropic { view::of_request(&body) } else { Vec::new() },
+        body,
         raw,
         protocol,
         at: 0,

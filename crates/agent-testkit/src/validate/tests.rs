@@ -2,6 +2,11 @@ use serde_json::json;
 
 use super::*;
 
+mod anthropic;
+
+/// The protocols whose tools are functions; they share most of their rules.
+const FUNCTIONS: [Protocol; 2] = [Protocol::Ollama, Protocol::OpenAi];
+
 /// Two parallel calls answered in the other order, then a second round.
 fn valid(protocol: Protocol) -> Value {
     let tools = json!([{"type": "function", "function": {
@@ -45,6 +50,7 @@ fn valid(protocol: Protocol) -> Value {
                 ],
             })
         }
+        Protocol::Anthropic => anthropic::valid(),
     }
 }
 
@@ -64,7 +70,7 @@ fn check(protocol: Protocol, pointer: &str, value: Value, expected: &[&str]) {
 
 #[track_caller]
 fn check_both(pointer: &str, value: Value, expected: &[&str]) {
-    for protocol in Protocol::ALL {
+    for protocol in &FUNCTIONS {
         check(*protocol, pointer, value.clone(), expected);
     }
 }
@@ -78,7 +84,7 @@ fn a_request_every_server_takes_passes() {
 
 #[test]
 fn what_is_no_request_at_all() {
-    for protocol in Protocol::ALL {
+    for protocol in &FUNCTIONS {
         assert_eq!(validate_request(*protocol, &json!([])), Err(vec!["body: is not a JSON object".to_owned()]));
     }
     check_both("/model", json!(""), &["model: is not a name"]);
@@ -97,7 +103,7 @@ fn roles_and_their_order() {
         json!({"role": "system", "content": "late"}),
         &["messages[7]: a system message may only be the first"],
     );
-    for protocol in Protocol::ALL {
+    for protocol in &FUNCTIONS {
         let mut body = valid(*protocol);
         body["messages"] = json!([{"role": "system", "content": "alone"}]);
         let found = validate_request(*protocol, &body);
@@ -134,7 +140,7 @@ fn every_call_is_answered_directly_and_once() {
 
 #[test]
 fn call_ids_are_unique() {
-    for protocol in Protocol::ALL {
+    for protocol in &FUNCTIONS {
         let mut body = valid(*protocol);
         body["messages"][5]["tool_calls"][0]["id"] = json!("c1");
         body["messages"][6]["tool_call_id"] = json!("c1");
@@ -162,7 +168,7 @@ fn names_match_the_strictest_pattern() {
     for name in ["code.read_file", "", "a b", "ü", &long] {
         check_both("/tools/0/function/name", json!(name), &[&wrong("tools[0]", name)]);
     }
-    for protocol in Protocol::ALL {
+    for protocol in &FUNCTIONS {
         let mut body = valid(*protocol);
         body["messages"][5]["tool_calls"][0]["function"]["name"] = json!("code.read_file");
         if *protocol == Protocol::Ollama {
@@ -184,7 +190,7 @@ fn tools_are_functions_with_an_object_schema() {
     for parameters in [json!(null), json!({}), json!({"type": "array"}), json!({"type": ["object", "null"]})] {
         check_both("/tools/0/function/parameters", parameters, &["tools[0]: parameters' root type is not `object`"]);
     }
-    for protocol in Protocol::ALL {
+    for protocol in &FUNCTIONS {
         let mut body = valid(*protocol);
         let twin = body["tools"][0].clone();
         body["tools"].as_array_mut().unwrap().push(twin);

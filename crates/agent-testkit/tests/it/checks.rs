@@ -45,17 +45,22 @@ async fn invalid_requests_are_refused_and_remembered() {
         body["messages"] = json!([{"role": "user", "content": "hi"}, {"role": "system", "content": "late"}]);
         let (status, text) = whole(send(&server, "POST", protocol.path(), body.to_string()).await.unwrap()).await;
         assert_eq!(status, 400);
-        assert!(text.contains("messages[1]: a system message may only be the first"), "{text}");
+        let reason = match protocol {
+            Protocol::Anthropic => "messages[1]: has no legal role",
+            _ => "messages[1]: a system message may only be the first",
+        };
+        assert!(text.contains(reason), "{text}");
     }
     let (status, text) = whole(send(&server, "POST", "/api/chat", "{".to_owned()).await.unwrap()).await;
     assert_eq!(status, 400);
     assert!(text.contains("body: is not a JSON object"), "{text}");
-    assert_eq!((server.unused_replies(), server.request_count()), (1, 3));
+    assert_eq!((server.unused_replies(), server.request_count()), (1, 4));
 
     let expected = "the scripted server was asked what no server would answer:\n\
                     request 0: messages[1]: a system message may only be the first\n\
                     request 1: messages[1]: a system message may only be the first\n\
-                    request 2: body: is not a JSON object";
+                    request 2: messages[1]: has no legal role\n\
+                    request 3: body: is not a JSON object";
     assert_eq!(panic_of(|| server.assert_valid()), expected);
     assert_eq!(panic_of(|| drop(server)), expected);
 }

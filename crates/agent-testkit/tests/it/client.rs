@@ -47,8 +47,14 @@ pub(crate) fn request(protocol: Protocol) -> Value {
         "tools": [tool("code__read_file"), tool("plain")],
         "stream": true,
     });
-    if protocol == Protocol::OpenAi {
-        body["stream_options"] = json!({"include_usage": true});
+    match protocol {
+        Protocol::OpenAi => body["stream_options"] = json!({"include_usage": true}),
+        Protocol::Anthropic => {
+            let tool = |name: &str| json!({"name": name, "input_schema": {"type": "object"}});
+            body["tools"] = json!([tool("code__read_file"), tool("plain")]);
+            body["max_tokens"] = json!(1000);
+        }
+        _ => {}
     }
     body
 }
@@ -94,12 +100,12 @@ pub(crate) async fn event(body: &mut Incoming, buffer: &mut String, terminator: 
 
 pub(crate) fn terminator(protocol: Protocol) -> &'static str {
     match protocol {
-        Protocol::OpenAi => "\n\n",
+        Protocol::OpenAi | Protocol::Anthropic => "\n\n",
         _ => "\n",
     }
 }
 
-/// The JSON values of a stream; `[DONE]` becomes a string.
+/// The JSON values of a stream; `[DONE]` becomes a string. Anthropic's events carry their names in the data, too.
 pub(crate) fn events(protocol: Protocol, body: &str) -> Vec<Value> {
     let parse = |text: &str| match text {
         "[DONE]" => json!(text),
@@ -109,6 +115,12 @@ pub(crate) fn events(protocol: Protocol, body: &str) -> Vec<Value> {
     body.split_terminator(terminator(protocol))
         .map(|event| match protocol {
             Protocol::OpenAi => parse(event.strip_prefix("data: ").expect("only data events")),
+            Protocol::Anthropic => {
+                let (name, data) = event.split_once('\n').expect("a name and data");
+                let value = parse(data.strip_prefix("data: ").expect("data after the name"));
+                assert_eq!(name.strip_prefix("event: "), value["type"].as_str());
+                value
+            }
             _ => parse(event),
         })
         .collect()

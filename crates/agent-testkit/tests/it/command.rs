@@ -61,7 +61,7 @@ fn chat(history: usize) -> String {
     json!({"model": MODEL, "messages": messages, "stream": true}).to_string()
 }
 
-/// One script, both protocols, replies chosen by turn so that sessions do not disturb each other.
+/// One script, all protocols, replies chosen by turn so that sessions do not disturb each other.
 #[test]
 fn the_command_serves_a_script() {
     let home = TestHome::new("command");
@@ -71,7 +71,7 @@ fn the_command_serves_a_script() {
     );
     let server = Running::start(&home, &["--script", "script.json"]);
     let address = server.address();
-    assert_eq!(server.line, format!("ollama=http://{address} openai=http://{address}/v1\n"));
+    assert_eq!(server.line, format!("ollama=http://{address} openai=http://{address}/v1 anthropic=http://{address}\n"));
     for (path, history, text) in [
         ("/api/chat", 0, "zero"),
         ("/v1/chat/completions", 1, "one"),
@@ -84,6 +84,9 @@ fn the_command_serves_a_script() {
             "{answer}"
         );
     }
+    let hi = json!({"model": MODEL, "messages": [{"role": "user", "content": "hi"}], "stream": true, "max_tokens": 9});
+    let answer = server.ask("/v1/messages", &hi.to_string());
+    assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains("\"text\":\"zero\""), "{answer}");
     assert!(server.ask("/api/chat", "{}").starts_with("HTTP/1.1 400 "));
 }
 

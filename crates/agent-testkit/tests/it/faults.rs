@@ -49,7 +49,7 @@ async fn the_end_marker_may_be_missing() {
             let body = String::from_utf8(bytes).unwrap();
             assert_eq!(ended, proper);
             assert!(body.contains("\"x\""));
-            for mark in ["\"done\":true", "\"finish_reason\":\"", "[DONE]"] {
+            for mark in ["\"done\":true", "\"finish_reason\":\"", "[DONE]", "message_stop", "\"stop_reason\":\""] {
                 assert!(!body.contains(mark), "{body}");
             }
         }
@@ -64,7 +64,7 @@ async fn an_error_may_come_in_the_stream() {
         let (status, body) = answer(&server, *protocol).await;
         let last = events(*protocol, &body).pop().unwrap();
         let text = match protocol {
-            Protocol::OpenAi => last["error"]["message"].clone(),
+            Protocol::OpenAi | Protocol::Anthropic => last["error"]["message"].clone(),
             _ => last["error"].clone(),
         };
         assert_eq!((status, text), (200, json!("model runner has unexpectedly stopped")));
@@ -98,6 +98,7 @@ async fn statuses_carry_headers_and_each_protocols_error() {
         Reply::error(500, "boom"),
         Reply::status(413, ""),
         Reply::status(502, "<html>"),
+        Reply::error(529, "too much"),
     ]);
     let response = chat(&server, Protocol::OpenAi).await.unwrap();
     assert_eq!(response.headers()["retry-after"], "1");
@@ -108,7 +109,11 @@ async fn statuses_carry_headers_and_each_protocols_error() {
     assert_eq!(answer(&server, Protocol::Ollama).await, (500, "{\"error\":\"boom\"}".to_owned()));
     assert_eq!(answer(&server, Protocol::Ollama).await, (413, String::new()));
     assert_eq!(answer(&server, Protocol::OpenAi).await, (502, "<html>".to_owned()));
-    for at in 0..4 {
+    let (status, body) = answer(&server, Protocol::Anthropic).await;
+    let expected = json!({"type": "error", "error": {"type": "overloaded_error", "message": "too much"},
+                          "request_id": "req_scripted"});
+    assert_eq!((status, serde_json::from_str::<Value>(&body).unwrap()), (529, expected));
+    for at in 0..5 {
         assert_eq!(within(server.wait_for_end(at)).await, Delivery::Finished);
     }
 }
@@ -116,13 +121,16 @@ async fn statuses_carry_headers_and_each_protocols_error() {
 #[tokio::test]
 async fn an_overflow_is_refused_in_each_protocols_words() {
     let server = ScriptedServer::start().await;
-    server.script([Reply::context_overflow(9001, 4096), Reply::context_overflow(9001, 4096)]);
+    server.script([(); 3].map(|()| Reply::context_overflow(9001, 4096)));
     let (status, body) = answer(&server, Protocol::Ollama).await;
     assert_eq!(status, 400);
     assert!(body.contains("the prompt is longer than the context length currently available to the model"));
     let (status, body) = answer(&server, Protocol::OpenAi).await;
     assert_eq!(status, 400);
     assert!(body.contains("\"context_length_exceeded\"") && body.contains("maximum context length is 4096 tokens"));
+    let (status, body) = answer(&server, Protocol::Anthropic).await;
+    assert_eq!(status, 400);
+    assert!(body.contains("prompt is too long: 9001 tokens > 4096 maximum"), "{body}");
 }
 
 /// Models that are missing or cannot do what is asked are refused without using up the script.
@@ -142,6 +150,9 @@ async fn models_are_what_they_are_scripted_to_be() {
     let (status, body) = ask(Protocol::OpenAi, &|body| body["model"] = json!("gemma4")).await;
     assert_eq!(status, 404);
     assert!(body.contains("\"code\":\"model_not_found\""), "{body}");
+    let (status, body) = ask(Protocol::Anthropic, &|body| body["model"] = json!("gemma4")).await;
+    assert_eq!(status, 404);
+    assert!(body.contains("\"not_found_error\"") && body.contains("model: gemma4"), "{body}");
 
     for protocol in Protocol::ALL {
         let (status, body) = ask(*protocol, &|body| body["model"] = json!("plain:latest")).await;

@@ -76,6 +76,57 @@ async fn openai_sends_events() {
     assert_eq!(body, expected.join("\n\n") + "\n\n");
 }
 
+/// Named events; blocks one after the other, thoughts with a signature, arguments in fragments after an empty one.
+#[tokio::test]
+async fn anthropic_sends_named_events() {
+    let server = ScriptedServer::start().await;
+    server.push(canonical());
+    let response = chat(&server, Protocol::Anthropic).await.unwrap();
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    let (status, body) = whole(response).await;
+    assert_eq!(status, 200);
+    let event = |name: &str, rest: &str| format!("event: {name}\ndata: {{\"type\":\"{name}\"{rest}}}");
+    let begin = |index: usize, block: &str| {
+        event("content_block_start", &format!(r#","index":{index},"content_block":{block}"#))
+    };
+    let delta =
+        |index: usize, delta: &str| event("content_block_delta", &format!(r#","index":{index},"delta":{delta}"#));
+    let end = |index: usize| event("content_block_stop", &format!(r#","index":{index}"#));
+    let json_delta =
+        |index: usize, text: &str| delta(index, &format!(r#"{{"type":"input_json_delta","partial_json":{text}}}"#));
+    let sign = body.split("\"signature\":\"sig-0-").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    let expected = [
+        event(
+            "message_start",
+            r#","message":{"id":"msg_0","type":"message","role":"assistant","model":"scripted","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":210,"output_tokens":1}}"#,
+        ),
+        event("ping", ""),
+        begin(0, r#"{"type":"thinking","thinking":"","signature":""}"#),
+        delta(0, r#"{"type":"thinking_delta","thinking":"Let me"}"#),
+        delta(0, &format!(r#"{{"type":"signature_delta","signature":"sig-0-{sign}"}}"#)),
+        end(0),
+        begin(1, r#"{"type":"text","text":""}"#),
+        delta(1, r#"{"type":"text_delta","text":"Sure"}"#),
+        end(1),
+        begin(2, r#"{"type":"tool_use","id":"call_k3x9a0qz","name":"code__read_file","input":{}}"#),
+        json_delta(2, r#""""#),
+        json_delta(2, r#""{\"p\"""#),
+        json_delta(2, r#"":\"a\"}""#),
+        end(2),
+        begin(3, r#"{"type":"tool_use","id":"call_00000001","name":"plain","input":{}}"#),
+        json_delta(3, r#""""#),
+        json_delta(3, r#""{""#),
+        json_delta(3, r#""}""#),
+        end(3),
+        event(
+            "message_delta",
+            r#","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":17}"#,
+        ),
+        event("message_stop", ""),
+    ];
+    assert_eq!(body, expected.join("\n\n") + "\n\n");
+}
+
 #[tokio::test]
 async fn openai_reports_usage_only_when_asked() {
     let server = ScriptedServer::start().await;
@@ -90,6 +141,7 @@ async fn openai_reports_usage_only_when_asked() {
 fn text(protocol: Protocol, body: &str) -> (String, usize) {
     let delta = |event: &Value| match protocol {
         Protocol::OpenAi => event["choices"][0]["delta"]["content"].as_str().unwrap_or_default().to_owned(),
+        Protocol::Anthropic => event["delta"]["text"].as_str().unwrap_or_default().to_owned(),
         _ => event["message"]["content"].as_str().unwrap_or_default().to_owned(),
     };
     let deltas: Vec<String> = events(protocol, body).iter().map(delta).filter(|delta| !delta.is_empty()).collect();
@@ -128,6 +180,7 @@ async fn stopped(protocol: Protocol, reply: Reply) -> Value {
     let events = events(protocol, &body);
     match protocol {
         Protocol::OpenAi => events[events.len() - 2]["choices"][0]["finish_reason"].clone(),
+        Protocol::Anthropic => events[events.len() - 2]["delta"]["stop_reason"].clone(),
         _ => events[events.len() - 1]["done_reason"].clone(),
     }
 }
@@ -136,15 +189,16 @@ async fn stopped(protocol: Protocol, reply: Reply) -> Value {
 async fn stop_reasons_are_each_protocols_own() {
     let call = || Call::new("plain", json!({}));
     let cases = [
-        (Reply::text("x"), "stop", "stop"),
-        (Reply::text("x").calls([call()]), "stop", "tool_calls"),
-        (Reply::text("x").calls([call()]).stop(Stop::Length), "length", "length"),
-        (Reply::empty().stop(Stop::Filter), "stop", "content_filter"),
-        (Reply::text("x").stop(Stop::Named("model_length".into())), "model_length", "model_length"),
+        (Reply::text("x"), "stop", "stop", "end_turn"),
+        (Reply::text("x").calls([call()]), "stop", "tool_calls", "tool_use"),
+        (Reply::text("x").calls([call()]).stop(Stop::Length), "length", "length", "max_tokens"),
+        (Reply::empty().stop(Stop::Filter), "stop", "content_filter", "refusal"),
+        (Reply::text("x").stop(Stop::Named("model_length".into())), "model_length", "model_length", "model_length"),
     ];
-    for (reply, ollama, openai) in cases {
+    for (reply, ollama, openai, anthropic) in cases {
         assert_eq!(stopped(Protocol::Ollama, reply.clone()).await, ollama);
-        assert_eq!(stopped(Protocol::OpenAi, reply).await, openai);
+        assert_eq!(stopped(Protocol::OpenAi, reply.clone()).await, openai);
+        assert_eq!(stopped(Protocol::Anthropic, reply).await, anthropic);
     }
 }
 
@@ -156,6 +210,7 @@ async fn raw_arguments_are_not_mended() {
         server.script([
             Reply::empty().calls([Call::raw("plain", text)]),
             Reply::empty().calls([Call::raw("plain", text)]),
+            Reply::empty().calls([Call::raw("plain", text)]),
         ]);
         let (_, body) = answer(&server, Protocol::Ollama).await;
         assert_eq!(events(Protocol::Ollama, &body)[0]["message"]["tool_calls"][0]["function"]["arguments"], value);
@@ -164,6 +219,10 @@ async fn raw_arguments_are_not_mended() {
             .iter()
             .filter_map(|event| event["choices"][0]["delta"]["tool_calls"][0]["function"]["arguments"].as_str())
             .collect();
+        assert_eq!(fragments, text);
+        let (_, body) = answer(&server, Protocol::Anthropic).await;
+        let events = events(Protocol::Anthropic, &body);
+        let fragments: String = events.iter().filter_map(|event| event["delta"]["partial_json"].as_str()).collect();
         assert_eq!(fragments, text);
     }
 }

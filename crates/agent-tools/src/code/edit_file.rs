@@ -1,36 +1,42 @@
 //! `code.edit_file` (COD-6).
 //!
-//! A change is applied to a working copy by a pure function that knows no files ([`apply()`]); here it is only found out
-//! what the text of the file is and where the outcome goes.
+//! A change is applied to a working copy by pure functions that know no files ([`apply()`](apply::apply) for edits,
+//! [`patch()`](diff::patch) for a diff); around them it is only found out what the text of the file is ([`change`]) and,
+//! here, where the outcome goes.
 
 mod apply;
+mod change;
+pub(crate) mod diff;
 mod hint;
 
+use std::{os::unix::ffi::OsStrExt, path::Path};
+
 use agent_policy::Facts;
-use agent_protocol::{ErrorCode, ErrorPayload, Permission};
+use agent_protocol::{ErrorPayload, Permission};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    fail, preview,
-    read_file::Encoding,
     tool::{self, CodeTool, blocking_call},
     workspace::Workspace,
     write::Destination,
 };
 use crate::{CallContext, Prepared, ToolOutput};
-use apply::{Applied, ApplyError, apply};
+use change::{By, Change, changed, created};
+use diff::{Names, Numbers};
 
 /// Bigger files are not edited. Bytes.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
-/// Replaces exact text in a file: all edits, one after the other, or none.
+/// Changes a file, all or nothing: by edits of exact text, one after the other, or by unified_diff.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     path: String,
-    edits: Vec<Edit>,
-    /// By one edit with an empty old.
+    edits: Option<Vec<Edit>>,
+    /// Of this file only.
+    unified_diff: Option<String>,
+    /// By one edit with an empty old, or a diff.
     #[serde(default)]
     create_if_missing: bool,
 }
@@ -69,94 +75,52 @@ impl CodeTool for EditFile {
     const TAGS: &'static [&'static str] = &["code", "filesystem", "write"];
 
     fn prepare(&self, input: Input, context: CallContext) -> Result<Prepared, ErrorPayload> {
-        if input.edits.is_empty() {
-            return Err(fail::invalid("edits is empty: there is nothing to do"));
+        let Input { path, edits, unified_diff, create_if_missing } = input;
+        let by = By::of(edits, unified_diff)?;
+        let place = Destination::find(&self.0, &path, MAX_FILE)?;
+        if !place.exists() && !create_if_missing {
+            return self.or_ask(&place, place.is_missing(&self.0));
         }
-        let place = Destination::find(&self.0, &input.path, MAX_FILE)?;
-        let outcome = if place.exists() { changed(&place, &input.edits) } else { self.created(&place, &input) };
-        let targets = vec![place.target.clone()];
+        let names = self.names(&place);
+        let numbers = if place.changed_since_seen(&context) { Numbers::Stale } else { Numbers::Count };
+        let outcome = if place.exists() { changed(&place, &by, &names, numbers) } else { created(&place, &by, &names) };
         match outcome {
             Ok(change) => {
+                let targets = vec![place.target.clone()];
                 let facts = Facts { targets, preview: change.preview.clone(), ..Facts::default() };
                 Ok(Prepared { facts, call: blocking_call(move || write(place, change, &context)) })
             }
-            // Why an edit does not apply tells what is in the file. Of a sensitive one that may be told only after
-            // somebody was asked.
-            Err(error) if self.is_sensitive(&place) => {
-                let preview = format!("an edit of {} that does not apply: {}", place.shown, error.message);
-                let facts = Facts { targets, preview, ..Facts::default() };
-                Ok(Prepared { facts, call: blocking_call(move || Err(error)) })
-            }
-            Err(error) => Err(error),
+            Err(error) => self.or_ask(&place, error),
         }
     }
 }
 
 impl EditFile {
+    /// Why an edit does not apply tells what is in the file. Of a sensitive one that may be told only after somebody was
+    /// asked.
+    fn or_ask(&self, place: &Destination, error: ErrorPayload) -> Result<Prepared, ErrorPayload> {
+        if !self.is_sensitive(place) {
+            return Err(error);
+        }
+        let preview = format!("an edit of {} that does not apply: {}", place.shown, error.message);
+        let facts = Facts { targets: vec![place.target.clone()], preview, ..Facts::default() };
+        Ok(Prepared { facts, call: blocking_call(move || Err(error)) })
+    }
+
+    /// What a diff may call the file: as the call does or as results do, from the project or from the root.
+    fn names(&self, place: &Destination) -> Names {
+        let requested = &place.target.requested;
+        let joined = self.0.project().join(requested);
+        let paths = [Path::new(requested), Path::new(&place.shown), &joined, &place.target.resolved];
+        Names::new(paths.map(|path| path.as_os_str().as_bytes()))
+    }
+
     fn is_sensitive(&self, place: &Destination) -> bool {
         let (rules, target) = (self.0.rules(), &place.target);
         let written = rules.as_written(&target.requested, self.0.project());
         let named = |path| rules.sensitive(path).is_some();
         named(&target.resolved) || named(&written) || !target.aliases.is_empty()
     }
-
-    fn created(&self, place: &Destination, input: &Input) -> Result<Change, ErrorPayload> {
-        if !input.create_if_missing {
-            return Err(place.is_missing(&self.0));
-        }
-        match input.edits.as_slice() {
-            [Edit { old, new, .. }] if old.is_empty() => Ok(Change {
-                preview: preview::diff(&place.shown, None, new.as_bytes()),
-                content: new.clone().into_bytes(),
-                edits: 1,
-                replacements: 1,
-            }),
-            _ => {
-                let message = format!("{} does not exist; to create it, give one edit with an empty old", input.path);
-                Err(ErrorPayload::new(ErrorCode::TextNotFound, message).detail("path", input.path.as_str()))
-            }
-        }
-    }
-}
-
-/// What the file will be.
-#[derive(Debug)]
-struct Change {
-    content: Vec<u8>,
-    preview: String,
-    edits: usize,
-    replacements: usize,
-}
-
-fn changed(place: &Destination, edits: &[Edit]) -> Result<Change, ErrorPayload> {
-    let path = &place.shown;
-    let content = place
-        .content
-        .as_deref()
-        .ok_or_else(|| fail::invalid(format!("{path} has more than {MAX_FILE} bytes; that is too big to edit")))?;
-    let encoding = Encoding::of(content);
-    let text = encoding
-        .decode(content)
-        .ok_or_else(|| fail::invalid(format!("{path} is not valid UTF-16; it cannot be edited without damage")))?;
-    let Applied { text: after, replacements } = apply(&text, edits).map_err(|error| refused(path, &error))?;
-    let preview = preview::diff(path, Some(&text), &after);
-    let content = encoding
-        .encode(after)
-        .ok_or_else(|| fail::invalid(format!("the new text of {path} cannot be written in its encoding")))?;
-    Ok(Change { content, preview, edits: edits.len(), replacements })
-}
-
-fn refused(path: &str, error: &ApplyError) -> ErrorPayload {
-    let message = format!("{path}: {error}; nothing was changed");
-    match error {
-        ApplyError::Pointless { edit, .. } => fail::invalid(message).detail("edit", *edit),
-        ApplyError::NotFound { edit, .. } => ErrorPayload::new(ErrorCode::TextNotFound, message).detail("edit", *edit),
-        ApplyError::Ambiguous { edit, count, lines } => ErrorPayload::new(ErrorCode::AmbiguousEdit, message)
-            .detail("edit", *edit)
-            .detail("count", *count)
-            .detail("lines", lines.clone()),
-    }
-    .detail("path", path)
 }
 
 fn write(place: Destination, change: Change, context: &CallContext) -> Result<ToolOutput, ErrorPayload> {
@@ -165,13 +129,13 @@ fn write(place: Destination, change: Change, context: &CallContext) -> Result<To
         path: place.shown.clone(),
         edits_applied: change.edits,
         bytes_written: change.content.len(),
-        replacements: (change.replacements != change.edits).then_some(change.replacements),
+        replacements: change.replacements,
         created: !place.exists(),
         note: place.changed_since_seen(context).then_some(note),
     };
     let resolved = place.target.resolved.to_string_lossy().into_owned();
     place.write(&change.content, context)?;
-    let summary = tool::counted(edited.replacements.unwrap_or(edited.edits_applied), "replacement");
+    let summary = tool::counted(edited.replacements.unwrap_or(edited.edits_applied), change.unit);
     Ok(tool::output(&edited)?.with("resolved_path", resolved).summary(summary))
 }
 

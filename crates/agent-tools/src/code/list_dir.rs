@@ -14,7 +14,7 @@ use super::{
     overflow::{Listing, fitted},
     place::{Folder, Found},
     tool::{CodeTool, blocking_call},
-    workspace::Workspace,
+    workspace::{SecondNames, Workspace},
 };
 use crate::{CallContext, Prepared, ToolOutput};
 
@@ -102,9 +102,10 @@ impl CodeTool for ListDir {
             Found::Missing { folder, missing } => return Err(self.0.missing(&input.path, &folder, &missing[0])),
         };
         let stat = fstat(folder.fd()).map_err(|error| fail::os("look at", &input.path, &error.into()))?;
+        let names = SecondNames::new(&self.0);
         let how = if input.recursive { " and everything below it" } else { "" };
         let facts = Facts {
-            targets: vec![self.0.target(&input.path, folder.path(), Access::List, &stat)],
+            targets: vec![self.0.target(&input.path, folder.path(), Access::List, &stat, &names)],
             preview: format!("list {}{how}", input.path),
             ..Facts::default()
         };
@@ -119,19 +120,16 @@ fn list(
     input: &Input,
     context: &CallContext,
 ) -> Result<ToolOutput, ErrorPayload> {
+    let shown = workspace.show(folder.path());
+    folder.has_not_moved().map_err(|error| fail::conflict(&shown, format!("cannot list {shown}: {error}")))?;
     let limit = input.limit.unwrap_or(DEFAULT_LIMIT);
     let pass = if input.recursive {
         tree::list(workspace, folder, limit, context)?
     } else {
         flat::list(folder, limit, &context.cancel)?
     };
-    let listed = Listed {
-        path: workspace.show(folder.path()),
-        note: note(&pass),
-        entries: pass.entries,
-        truncated: pass.truncated,
-        artifact_id: None,
-    };
+    let listed =
+        Listed { path: shown, note: note(&pass), entries: pass.entries, truncated: pass.truncated, artifact_id: None };
     fitted(listed, "entries.json", &workspace.settings().limits, context)
 }
 

@@ -5,11 +5,13 @@
 //! told to whoever decides, and reading and writing start from that folder, not from the path.
 
 mod folder;
+mod pinned;
 mod read;
 mod replace;
 mod walk;
 
 pub(crate) use folder::{Entry, Folder};
-pub(crate) use read::{OpenFile, kind_name, stamp, target_kind};
+pub(crate) use pinned::{Identity, Pinned, identity};
+pub(crate) use read::{OpenFile, kind_name, regular, stamp, target_kind};
 pub(crate) use replace::{Before, ReplaceError, Writable};
 pub(crate) use walk::{Found, WalkError, walk};

@@ -21,7 +21,7 @@ use super::{
     place::{OpenFile, stamp},
     tool::{self, CodeTool, blocking_call},
     version::{HASHED_MAX, hash},
-    workspace::Workspace,
+    workspace::{SecondNames, Workspace},
 };
 use crate::{CallContext, FileVersion, Prepared, ToolOutput};
 pub(crate) use encoding::Encoding;
@@ -61,14 +61,23 @@ impl CodeTool for ReadFile {
 
     fn prepare(&self, input: Input, context: CallContext) -> Result<Prepared, ErrorPayload> {
         let file = self.0.open_file(&input.path)?;
+        let names = SecondNames::near(&self.0, file.path().parent().unwrap_or(file.path()));
         let facts = Facts {
-            targets: vec![self.0.target(&input.path, file.path(), Access::Read, &file.stat)],
+            targets: vec![self.0.target(&input.path, file.path(), Access::Read, &file.stat, &names)],
             preview: format!("read {} from line {}", input.path, input.start_line),
             ..Facts::default()
         };
         let shown = self.0.show(file.path());
         let wanted = Wanted { start_line: input.start_line, max_lines: input.max_lines };
-        Ok(Prepared { facts, call: blocking_call(move || read(&file, shown, wanted, &context)) })
+        let note = names.note();
+        let call = blocking_call(move || {
+            let output = read(&file, shown, wanted, &context)?;
+            Ok(match note {
+                Some(note) => output.with("second_names", note),
+                None => output,
+            })
+        });
+        Ok(Prepared { facts, call })
     }
 }
 
@@ -84,7 +93,7 @@ fn read(file: &OpenFile, shown: String, wanted: Wanted, context: &CallContext) -
             (Page::read(Cursor::new(content), wanted).map_err(failed)?, version)
         }
         None => {
-            let source = FromStart { file: &file.file, offset: 0, cancel: &context.cancel };
+            let source = FromStart { file: &file.file, offset: 0, end: end(file), cancel: &context.cancel };
             (Page::read(source, wanted).map_err(failed)?, FileVersion::Stamp(stamp(&file.stat)))
         }
     };
@@ -109,10 +118,17 @@ fn read_small(file: &OpenFile) -> io::Result<Option<Vec<u8>>> {
     Ok((content.len() as u64 <= HASHED_MAX).then_some(content))
 }
 
+/// Where reading ends: a file that grows is read as it was, or there would be no end to looking for a line of it. Of small
+/// sizes the system says nothing reliable.
+fn end(file: &OpenFile) -> u64 {
+    if file.size() > HASHED_MAX { file.size() } else { u64::MAX }
+}
+
 /// A file from its first byte on, for as long as anybody wants it.
 struct FromStart<'a> {
     file: &'a File,
     offset: u64,
+    end: u64,
     cancel: &'a CancellationToken,
 }
 
@@ -126,7 +142,8 @@ impl Read for FromStart<'_> {
         if self.cancel.is_cancelled() {
             return Err(io::Error::other(Stopped));
         }
-        let read = self.file.read_at(buffer, self.offset)?;
+        let most = usize::try_from(self.end - self.offset).unwrap_or(usize::MAX).min(buffer.len());
+        let read = self.file.read_at(&mut buffer[..most], self.offset)?;
         self.offset += read as u64;
         Ok(read)
     }

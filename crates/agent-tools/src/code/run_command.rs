@@ -1,10 +1,10 @@
 //! `code.run_command` (COD-7, COD-11): one program, no shell, bounded in time, place, environment and output.
 
-mod code_files;
 mod output;
 mod plan;
 mod progress;
 mod result;
+mod ties;
 
 use agent_policy::{Facts, quote_argv};
 use agent_protocol::{ErrorPayload, Permission, ToolDefinition};
@@ -55,7 +55,11 @@ impl CodeTool for RunCommand {
     fn prepare(&self, input: Input, context: CallContext) -> Result<Prepared, ErrorPayload> {
         let plan = Plan::make(&self.0, input)?;
         let facts = Facts {
-            preview: format!("{}\n(in {})", quote_argv(&plan.command.argv), plan.command.cwd.display()),
+            preview: format!(
+                "{}\n(in {})",
+                quote_argv(&plan::redacted(&plan.command.argv, &context.secrets)),
+                plan.command.cwd.display()
+            ),
             command: Some(plan.command.clone()),
             ..Facts::default()
         };
@@ -67,17 +71,18 @@ impl CodeTool for RunCommand {
 
 async fn run(workspace: Workspace, plan: Plan, context: CallContext) -> Result<ToolOutput, ErrorPayload> {
     fail::unless_cancelled(&context.cancel)?;
-    let checked = spawn_blocking({
-        let workspace = workspace.clone();
-        move || plan.still_holds(&workspace).map(|()| plan)
-    });
-    let plan = checked.await.unwrap_or_else(|error| Err(broken(&error)))?;
     let timeout = plan.timeout;
+    let shown = plan.shown(&context.secrets);
     let outputs = Outputs::new(&workspace.settings().limits, &context);
     let (sink, views) = progress::channel(&context);
     // A command may do anything at any time, so all of it is one side effect.
     let effect = context.fence.enter().map_err(fail::too_late)?;
-    let shown = plan.shown();
+    // The last thing before the start.
+    let checked = spawn_blocking({
+        let secrets = context.secrets.clone();
+        move || plan.still_holds(&workspace, &secrets).map(|()| plan)
+    });
+    let plan = checked.await.unwrap_or_else(|error| Err(broken(&error)))?;
     let running = agent_exec::run(outputs.spec(plan), context.cancel.clone(), sink);
     let (finished, ()) = join(running, progress::forward(views, &context)).await;
     drop(effect);

@@ -6,7 +6,10 @@ mod pass;
 mod query;
 mod stop;
 
-use std::time::{Duration, Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use agent_policy::{Access, Facts};
 use agent_protocol::{ArtifactId, ErrorPayload, Permission};
@@ -21,7 +24,7 @@ use super::{
     place::{Folder, Found, OpenFile},
     tool::{CodeTool, blocking_call},
     traverse::IgnoreFiles,
-    workspace::Workspace,
+    workspace::{SecondNames, Workspace},
 };
 use crate::{CallContext, Prepared, ToolOutput};
 use collect::{Collector, Counts, State};
@@ -85,6 +88,23 @@ enum Place {
     File(OpenFile),
 }
 
+impl Place {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Folder { folder, .. } => folder.path(),
+            Self::File(file) => file.path(),
+        }
+    }
+
+    /// The folder that all of it is in.
+    fn near(&self) -> &Path {
+        match self {
+            Self::Folder { folder, .. } => folder.path(),
+            Self::File(file) => file.path().parent().unwrap_or(file.path()),
+        }
+    }
+}
+
 impl CodeTool for Search {
     type Input = Input;
     const NAME: &'static str = "code.search";
@@ -94,22 +114,23 @@ impl CodeTool for Search {
     fn prepare(&self, input: Input, context: CallContext) -> Result<Prepared, ErrorPayload> {
         let query = Query::parse(&input.query)?;
         let requested = input.path.as_deref().unwrap_or(".");
-        let (place, target) = match self.0.find(requested)? {
+        let (place, stat) = match self.0.find(requested)? {
             Found::Folder(folder) => {
                 let stat = fstat(folder.fd()).map_err(|error| fail::os("look at", requested, &error.into()))?;
-                let target = self.0.target(requested, folder.path(), Access::Search, &stat);
-                (Place::Folder { named: folder.path() != self.0.project(), folder }, target)
+                (Place::Folder { named: folder.path() != self.0.project(), folder }, stat)
             }
             _ => {
                 let file = self.0.open_file(requested)?;
-                let target = self.0.target(requested, file.path(), Access::Search, &file.stat);
-                (Place::File(file), target)
+                let stat = file.stat;
+                (Place::File(file), stat)
             }
         };
+        let names = SecondNames::near(&self.0, place.near());
+        let target = self.0.target(requested, place.path(), Access::Search, &stat, &names);
         let glob = input.glob.as_deref().filter(|glob| !glob.is_empty()).map(glob).transpose()?;
         let preview = format!("search {requested} for {}", input.query);
         let facts = Facts { targets: vec![target], preview, ..Facts::default() };
-        let searching = Searching { workspace: self.0.clone(), place, glob, query, text: input.query, context };
+        let searching = Searching { workspace: self.0.clone(), names, place, glob, query, text: input.query, context };
         let limit = input.limit.unwrap_or(DEFAULT_LIMIT);
         Ok(Prepared { facts, call: blocking_call(move || searching.run(limit)) })
     }
@@ -126,6 +147,7 @@ fn glob(glob: &str) -> Result<Override, ErrorPayload> {
 
 struct Searching {
     workspace: Workspace,
+    names: SecondNames,
     place: Place,
     glob: Option<Override>,
     query: Query,
@@ -146,7 +168,8 @@ impl Searching {
             Place::Folder { folder, named } => self.folder(folder, *named, limit)?,
         };
         fail::unless_cancelled(&self.context.cancel)?;
-        notes.extend(skipped(state.counts, sensitive));
+        notes.extend(skipped(state.counts, sensitive + state.counts.second_names));
+        notes.extend(self.names.note().map(str::to_owned));
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         let truncated = state.overflow;
         let matches = Matches { matches: state.into_hits(), truncated, artifact_id: None, note };
@@ -163,7 +186,7 @@ impl Searching {
         let look = |query: &Query| {
             let collector = Collector::new(limit);
             let mut search = FileSearch::new(query.matcher.clone(), limit + 1);
-            collector.add(file.path(), search_file(&file.file, &shown, &mut search, &self.stop(None)));
+            collector.add(file.path(), search_file(file, &shown, &mut search, &self.stop(None)));
             Passed { state: collector.finish(), sensitive: 0 }
         };
         self.or_as_text(look(&self.query), |query| {
@@ -196,6 +219,7 @@ impl Searching {
     fn pass(&self, folder: &Folder, query: &Query, ignore: IgnoreFiles, limit: usize) -> Passed {
         let pass = Pass {
             workspace: &self.workspace,
+            names: &self.names,
             folder,
             glob: self.glob.as_ref(),
             query,
@@ -230,6 +254,7 @@ impl Searching {
         let known = searched.passed.state.searched.take();
         let pass = Pass {
             workspace: &self.workspace,
+            names: &self.names,
             folder,
             glob: self.glob.as_ref(),
             query: &self.query,

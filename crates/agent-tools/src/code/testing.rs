@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use agent_policy::{Facts, PathRules, Places};
+use agent_policy::{Facts, Grants, PathRules, Places, PolicySettings, Question, Verdict, decide};
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload};
 use serde_json::Value;
 
@@ -127,9 +127,49 @@ impl Tree {
         error.message
     }
 
+    /// What is decided about a call that nobody allowed anything for yet.
+    #[track_caller]
+    pub(crate) fn verdict<T: CodeTool>(&self, tool: fn(Workspace) -> T, arguments: Value) -> Verdict {
+        self.verdict_in(self.settings(), tool, arguments)
+    }
+
+    /// The same with other settings.
+    #[track_caller]
+    pub(crate) fn verdict_in<T: CodeTool>(
+        &self,
+        settings: CodeToolSettings,
+        tool: fn(Workspace) -> T,
+        arguments: Value,
+    ) -> Verdict {
+        let rules = Arc::clone(&settings.rules);
+        let tool = Blocking::new(tool(Workspace::new(settings)));
+        let prepared = block_on(tool.prepare(testing::object(arguments.clone()), self.context.clone()));
+        let facts = prepared.unwrap_or_else(|error| panic!("{arguments}: {error}")).facts;
+        decide(tool.definition(), &facts, &rules, &PolicySettings::default(), &Grants::new())
+    }
+
     #[track_caller]
     pub(crate) fn facts<T: CodeTool>(&self, tool: fn(Workspace) -> T, arguments: Value) -> Facts {
         block_on(self.prepare(tool, arguments)).unwrap().facts
+    }
+}
+
+/// The question of a verdict that is one.
+#[track_caller]
+pub(crate) fn question(verdict: Verdict) -> Question {
+    match verdict {
+        Verdict::Ask(question) => *question,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The code of a call that somebody has to be asked for, where nobody can be.
+#[track_caller]
+pub(crate) fn code_unasked(verdict: Verdict) -> ErrorCode {
+    assert!(matches!(verdict, Verdict::Ask(_)), "{verdict:?}");
+    match verdict.unattended() {
+        Verdict::Deny { code, .. } => code,
+        other => panic!("{other:?}"),
     }
 }
 

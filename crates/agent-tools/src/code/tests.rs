@@ -43,7 +43,7 @@ fn definitions_are_the_contracts() {
         ("code.read_file", "readonly code,filesystem,readonly | path start_line=1 max_lines=200"),
         ("code.list_dir", "readonly code,filesystem,readonly | path recursive=false limit?"),
         ("code.write_file", "write code,filesystem,write | path content create_dirs=true overwrite=false"),
-        ("code.edit_file", "write code,filesystem,write | path edits create_if_missing=false"),
+        ("code.edit_file", "write code,filesystem,write | path edits? unified_diff? create_if_missing=false"),
         ("code.search", "readonly code,filesystem,readonly | query path? glob? limit?"),
         ("code.run_command", "write code,dangerous | argv cwd? timeout_ms=120000"),
     ];
@@ -80,7 +80,7 @@ fn tools_register_and_check_their_arguments() {
     for (name, arguments, problem) in [
         ("code.read_file", json!({"path": "a", "start_line": 0}), "`start_line`: must be at least 1, got 0"),
         ("code.read_file", json!({"path": "a", "max_lines": 1001}), "`max_lines`: must be at most 1000, got 1001"),
-        ("code.edit_file", json!({"path": "a"}), "`edits`: is required"),
+        ("code.edit_file", json!({"edits": []}), "`path`: is required"),
         ("code.edit_file", json!({"path": "a", "edits": [{"old": "x"}]}), "`edits[0].new`: is required"),
         ("code.run_command", json!({"argv": "ls -la"}), "`argv`: expected an array, got \"ls -la\""),
         ("code.run_command", json!({"argv": ["ls"], "env": {}}), "`env`: is unknown (known: argv, cwd, timeout_ms)"),
@@ -102,4 +102,32 @@ fn counts_in_words() {
     {
         assert_eq!(super::tool::counted(count, noun), words);
     }
+}
+
+const TOOLS_HEAD: &str = "\
+# The tools
+
+<!-- Generated from the input structs in crates/agent-tools/src/code. Do not edit:
+     UPDATE_DOCS=1 cargo test -p agent-tools reference -->
+
+What a model can call, in its own words. `soong-agent tools` lists the tools of your configuration and says which of them are not
+available and why; `soong-agent tools NAME` prints one page. A parameter that is `null` counts as left out; one that is not
+listed is an error. What each tool may do unasked, and what asks first, is in [security.md](security.md).
+
+";
+
+/// TOL-2: `docs/tools.md` is what the input structs say. To write it anew: `UPDATE_DOCS=1 cargo test -p agent-tools reference`.
+#[test]
+fn the_page_of_the_code_tools_is_current() {
+    let mut definitions: Vec<_> =
+        code_tools(Tree::new("reference").settings()).iter().map(|tool| tool.definition().clone()).collect();
+    definitions.sort_by(|one, other| one.name.cmp(&other.name));
+    let pages: Vec<_> = definitions.iter().map(crate::reference).collect();
+    let text = format!("{TOOLS_HEAD}{}", pages.join("\n"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tools.md");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let on_disk = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(on_disk == text, "docs/tools.md is stale: run UPDATE_DOCS=1 cargo test -p agent-tools reference");
 }

@@ -1,5 +1,7 @@
 //! What the code tools share: paths as the model writes them, and what the facts say of what they lead to.
 
+mod second_names;
+
 use std::{
     ffi::{OsStr, OsString},
     io,
@@ -14,11 +16,12 @@ use rustix::fs::{FileType, Stat};
 
 use super::{
     CodeToolSettings, fail,
-    place::{Folder, Found, OpenFile, WalkError, kind_name, target_kind, walk},
+    place::{Folder, Found, Identity, OpenFile, WalkError, identity, kind_name, target_kind, walk},
 };
 use crate::near::near_files;
+pub(crate) use second_names::SecondNames;
 
-/// How many entries of a folder are looked through for a name that was probably meant, or for a second name of a file.
+/// How many entries of a folder are looked through for a name that was probably meant.
 const MAX_LOOKED_THROUGH: usize = 4096;
 
 /// No system takes longer ones, and none should be repeated in a message.
@@ -82,7 +85,7 @@ impl Workspace {
             Found::Missing { folder, missing } => Err(self.missing(requested, &folder, &missing[0])),
             Found::Entry { folder, name, .. } => match self.open(&folder, &name) {
                 Err(error) => Err(fail::os("open", requested, &error)),
-                Ok(Err(kind)) => Err(special(requested, kind_name(kind))),
+                Ok(Err(kind)) => Err(no_file(requested, kind)),
                 Ok(Ok(file)) => Ok(file),
             },
         }
@@ -93,20 +96,21 @@ impl Workspace {
     /// Not our own session database, under whatever name: this process holds it open, and closing any other descriptor of
     /// a file drops the locks that its process has on it. Other programs would then take the database for unused.
     pub(crate) fn open(&self, folder: &Folder, name: &OsStr) -> io::Result<Result<OpenFile, FileType>> {
-        if folder.stat(name)?.is_some_and(|found| self.is_session_database(&found)) {
-            return Err(io::Error::other("soong-agent itself has it open as its session database"));
-        }
-        OpenFile::open(folder, name)
+        OpenFile::open(folder, name, |found| match self.session_database().contains(&identity(found)) {
+            true => Err(io::Error::other("soong-agent itself has it open as its session database")),
+            false => Ok(()),
+        })
     }
 
-    fn is_session_database(&self, found: &Stat) -> bool {
+    /// What the files of our session database are.
+    pub(crate) fn session_database(&self) -> Vec<Identity> {
         let database = self.rules().places().session_db.as_os_str();
-        ["", "-wal", "-shm"].iter().any(|suffix| {
+        let found = ["", "-wal", "-shm"].iter().filter_map(|suffix| {
             let mut path = database.to_owned();
             path.push(suffix);
-            let same = |file: Stat| (file.st_dev, file.st_ino) == (found.st_dev, found.st_ino);
-            rustix::fs::stat(Path::new(&path)).is_ok_and(same)
-        })
+            rustix::fs::stat(Path::new(&path)).ok()
+        });
+        found.map(|found| identity(&found)).collect()
     }
 
     /// No such file; with names that were probably meant by the first one on the way that is missing.
@@ -141,32 +145,20 @@ impl Workspace {
     }
 
     /// The facts about something that exists.
-    pub(crate) fn target(&self, requested: &str, resolved: &Path, access: Access, stat: &Stat) -> Target {
+    pub(crate) fn target(
+        &self,
+        requested: &str,
+        resolved: &Path,
+        access: Access,
+        stat: &Stat,
+        names: &SecondNames,
+    ) -> Target {
         // The type of the count differs between systems.
         #[allow(clippy::unnecessary_cast, clippy::cast_lossless)]
         let links = stat.st_nlink as u64;
         let kind = target_kind(stat);
-        let aliases = if kind == TargetKind::File && links > 1 { self.aliases(stat, resolved) } else { Vec::new() };
+        let aliases = if kind == TargetKind::File { names.of(stat, resolved) } else { Vec::new() };
         Target { requested: requested.to_owned(), resolved: resolved.to_owned(), access, kind, links, aliases }
-    }
-
-    /// Second names of a file among the sensitive paths that are written out (PATH-11): themselves, or right in them.
-    fn aliases(&self, stat: &Stat, resolved: &Path) -> Vec<PathBuf> {
-        let same = |found: &Stat| (found.st_dev, found.st_ino) == (stat.st_dev, stat.st_ino);
-        let mut aliases = Vec::new();
-        for anchor in self.rules().anchors() {
-            match walk(anchor) {
-                Ok(Found::Entry { stat, .. }) if same(&stat) => aliases.push(anchor.clone()),
-                Ok(Found::Folder(folder)) => aliases.extend(
-                    names(&folder, MAX_LOOKED_THROUGH)
-                        .filter(|name| folder.stat(name).ok().flatten().is_some_and(|stat| same(&stat)))
-                        .map(|name| folder.path().join(name)),
-                ),
-                _ => {}
-            }
-        }
-        aliases.retain(|alias| alias != resolved);
-        aliases
     }
 }
 
@@ -182,9 +174,16 @@ fn names(folder: &Folder, most: usize) -> impl Iterator<Item = OsString> {
         .take(most)
 }
 
-/// Something that cannot be read or written like a file.
-pub(crate) fn special(requested: &str, kind: &str) -> ErrorPayload {
-    fail::invalid(format!("{requested} is a {kind}; only regular files can be used")).detail("path", requested)
+/// Something that cannot be read or written like a file, where a moment ago there was no folder and no link.
+pub(crate) fn no_file(requested: &str, kind: FileType) -> ErrorPayload {
+    let kind_name = kind_name(kind);
+    match kind {
+        FileType::Directory | FileType::Symlink => {
+            fail::conflict(requested, format!("{requested} keeps changing: it is a {kind_name} now"))
+        }
+        _ => fail::invalid(format!("{requested} is a {kind_name}; only regular files can be used"))
+            .detail("path", requested),
+    }
 }
 
 fn walk_failed(requested: &str, error: &WalkError) -> ErrorPayload {

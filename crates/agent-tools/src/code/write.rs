@@ -9,14 +9,14 @@ use std::{
 
 use agent_policy::Target;
 use agent_protocol::{ErrorCode, ErrorPayload};
-use rustix::fs::{Access, AtFlags, FileType, Stat, accessat};
+use rustix::fs::{Access, AtFlags, Stat, accessat};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     fail,
-    place::{Before, Folder, Found, ReplaceError, Writable, kind_name},
+    place::{Before, Folder, Found, ReplaceError, Writable},
     version::{HASHED_MAX, changed, hash, version},
-    workspace::{Workspace, missing_target, special},
+    workspace::{SecondNames, Workspace, missing_target, no_file},
 };
 use crate::CallContext;
 
@@ -72,11 +72,7 @@ impl Destination {
         let failed = |error: io::Error| fail::os("read", requested, &error);
         let file = match workspace.open(&folder, &name).map_err(failed)? {
             Ok(file) => file,
-            Err(kind @ (FileType::Directory | FileType::Symlink)) => {
-                let message = format!("{requested} keeps changing: it is a {} now", kind_name(kind));
-                return Err(fail::conflict(requested, message));
-            }
-            Err(kind) => return Err(special(requested, kind_name(kind))),
+            Err(kind) => return Err(no_file(requested, kind)),
         };
         // Replacing a name needs no right to the file itself; a file that is protected from writing is left alone.
         if let Err(error) = accessat(folder.fd(), &name, Access::WRITE_OK, AtFlags::EACCESS) {
@@ -88,8 +84,9 @@ impl Destination {
         }
         let read = file.size() <= read_max && content.len() as u64 <= read_max;
         let path = folder.path().join(&name);
+        let names = SecondNames::near(workspace, folder.path());
         Ok(Self {
-            target: workspace.target(requested, &path, agent_policy::Access::Write, &file.stat),
+            target: workspace.target(requested, &path, agent_policy::Access::Write, &file.stat, &names),
             shown: workspace.show(&path),
             content: read.then_some(content),
             folder,

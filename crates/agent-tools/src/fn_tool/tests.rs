@@ -67,3 +67,15 @@ async fn big_values_become_artifacts() {
         assert!(block.artifact_id.is_some() || summary.contains("could be kept"), "{summary}");
     }
 }
+
+/// PRM-12: the host a call will talk to is one of its facts.
+#[tokio::test]
+async fn the_host_is_a_fact() {
+    let host = |arguments: &Object| arguments["url"].as_str()?.strip_prefix("https://").map(str::to_owned);
+    let tool = FnTool::new(definition(), ToolClass::Readonly, |_, _| async { Ok(Value::Null) }).with_host(host);
+    for (url, expected) in [("https://a.example", Some("a.example")), ("file:///etc/hosts", None)] {
+        let arguments = testing::object(json!({ "url": url }));
+        let facts = tool.prepare(arguments, testing::context()).await.unwrap().facts;
+        assert_eq!(facts.network_host.as_deref(), expected);
+    }
+}

@@ -19,6 +19,8 @@ impl ToolOutput {
     pub const ABORTED: &'static str = "aborted";
     /// Key in `metadata`: the content is what was there when the call was stopped.
     pub const PARTIAL: &'static str = "partial";
+    /// Key in `metadata`: known secrets in the content, or in an artifact of it, were replaced by their names (STO-10).
+    pub const REDACTED: &'static str = "secrets_replaced";
 
     /// Key in `metadata`: one line for people about what came of the call.
     pub const SUMMARY: &'static str = "summary";

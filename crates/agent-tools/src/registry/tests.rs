@@ -35,6 +35,25 @@ fn names_are_plain() {
     }
 }
 
+/// RUN-11, RUN-13: what may change the world is scheduled as such, whatever it claims; other classes stay.
+#[test]
+fn classes_are_not_believed_blindly() {
+    let class = |permission, tags: &[&str], claimed| {
+        let mut definition = definition("x.y", json!({"type": "object"}));
+        definition.permission = permission;
+        definition.tags = tags.iter().map(|&tag| tag.to_owned()).collect();
+        let mut registry = Registry::new();
+        registry.register(definition, claimed, 1).unwrap();
+        registry.get("x.y").unwrap().class()
+    };
+    assert_eq!(class(Permission::Readonly, &[], ToolClass::Readonly), ToolClass::Readonly);
+    assert_eq!(class(Permission::Readonly, &["network"], ToolClass::Readonly), ToolClass::Readonly);
+    assert_eq!(class(Permission::Write, &[], ToolClass::Readonly), ToolClass::Write);
+    assert_eq!(class(Permission::Readonly, &["dangerous"], ToolClass::Readonly), ToolClass::Write);
+    assert_eq!(class(Permission::Write, &[], ToolClass::Agent), ToolClass::Agent);
+    assert_eq!(class(Permission::Readonly, &[], ToolClass::Ordered), ToolClass::Ordered);
+}
+
 /// TOL-2: the schema is checked at registration, and the error points at the offender. MCP-6: tools of others are taken
 /// with any schema.
 #[test]

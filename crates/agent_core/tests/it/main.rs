@@ -7,6 +7,7 @@ mod cancel;
 mod context;
 mod house;
 mod permissions;
+mod policies;
 mod runs;
 mod sessions;
 mod stream;

@@ -16,5 +16,6 @@ mod secrets;
 mod storage;
 mod support;
 mod terminal;
+mod tools;
 mod usage;
 mod watched;

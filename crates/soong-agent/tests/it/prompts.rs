@@ -97,29 +97,108 @@ fn allowed_for_the_session() {
     }
 }
 
-/// CLI-3, PRM-6: a question shows the tool, its target, where, why, and the diff or the words of the command; a dangerous one
-/// says so.
+/// CLI-3, PRM-6: a question shows the diff or the words of the command, then the tool, its target, where and why, then the
+/// options, one a line; what is not shown whole is said right before them.
 #[test]
 fn what_a_question_shows() {
     let world = World::new("what_a_question_shows");
     world.home.write("project/a.txt", "old line\n");
+    world.configure("model.context_window = 65536\n");
+    let big: String = (0..3000).map(|n| format!("line {n}\n")).collect();
     world.server.script([
         calls(read("a.txt")),
         calls(Call::new("code.edit_file", json!({"path": "a.txt", "edits": [{"old": "old line", "new": "new line"}]}))),
         calls(command(&["sh", "-c", "echo 'two words'", "$HOME"])),
+        calls(write("big.txt", &big)),
         Reply::text("Done."),
     ]);
     let project = world.home.project.display().to_string();
-    let ended = world.run_answered("Change it.", "1\n1\n").exits(0);
-    let target = format!("target  {project}/a.txt");
-    ended.clone().says(&["allow? code.edit_file", &target, "because", "| -old line", "| +new line"]);
-    ended.says(&[
-        "allow? code.run_command",
-        &format!("in      {project}"),
-        "sh -c",
-        "two words",
-        "2 allow for session",
-    ]);
+    let ended = world.run_answered("Change it.", "1\n1\n1\n").exits(0);
+    let (edit, rest) = whole_lines(&ended.stderr).split_once(QUESTION).map(two).unwrap();
+    let (command, rest) = rest.split_once(QUESTION).map(two).unwrap();
+    let (write, _) = rest.split_once(QUESTION).map(two).unwrap();
+    check_order(
+        &edit,
+        &[
+            "\n  | -old line\n  | +new line\n",
+            "\nallow? code.edit_file\n",
+            &format!("\n  target  {project}/a.txt\n"),
+            &format!("\n  in      {project}\n"),
+            "\n  because it writes a.txt\n",
+            "\n  1  allow once\n",
+            "\n  2  allow for this session: do not ask again about writes to files directly in ./ by code.edit_file\n",
+            "\n  3  deny\n",
+        ],
+    );
+    check_order(
+        &command,
+        &[
+            "\n  | sh -c $'echo \\'two words\\'' '$HOME'\n",
+            "\nallow? code.run_command (dangerous)\n",
+            &format!("\n  in      {project}\n"),
+            "\n  1  allow once\n",
+        ],
+    );
+    check_order(
+        &write,
+        &[
+            "\n  | +line 0\n",
+            "\n  | [… ",
+            "\n  | +line 2999\n",
+            "\nallow? code.write_file\n",
+            &format!("\n  target  {project}/big.txt\n"),
+            "\n  !       not shown whole; left out above: ",
+            "\n  1  allow once\n",
+        ],
+    );
+}
+
+fn two((before, after): (&str, &str)) -> (String, String) {
+    (before.to_owned(), after.to_owned())
+}
+
+/// Facts that were wrapped, whole again: rows go on with a colon.
+fn whole_lines(stderr: &str) -> String {
+    stderr.replace("\n        : ", "").replace("\n   : ", "")
+}
+
+#[track_caller]
+fn check_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        let Some(at) = rest.find(part) else { panic!("{part:?} is missing or too early in\n{text}") };
+        // The line break at its end may be that at the beginning of the next one.
+        rest = &rest[at + part.trim_end().len()..];
+    }
+}
+
+/// CLI-3, PRM-6: on a terminal what others have written never begins a row, however it is padded.
+#[test]
+fn a_question_on_a_narrow_terminal() {
+    const COLUMNS: usize = 40;
+    let world = World::new("narrow_terminal");
+    let fake = ["  target  src/ok.txt", "  1  allow once", "  | +harmless", "allow? code.read_file"];
+    // After the borders of a diff and of ours, each of these would begin a row.
+    let content: String =
+        fake.iter().map(|fake| format!("{}{fake}\n", "x ".repeat(200).split_at(COLUMNS - 5).0)).collect();
+    let (reply, gate) = calls(write(&format!("a{}1  allow once", " ".repeat(60)), &content)).gated();
+    world.server.script([reply, Reply::text("Done.")]);
+    let mut terminal = Terminal::start(world.on_terminal(["run", "Write."]));
+    world.server.wait_for_request_blocking(0);
+    terminal.resize(u16::try_from(COLUMNS).unwrap(), 24);
+    gate.release_all();
+    terminal.shows(QUESTION).types("3\n");
+    let (code, screen) = terminal.ends();
+    assert_eq!(code, 0, "{screen}");
+    let (question, _) = screen.split_once(QUESTION).unwrap();
+    let rows: Vec<_> = question[question.find("  | ").unwrap()..].lines().map(str::trim_end).collect();
+    for row in &rows {
+        // The title is coloured; it holds no words of the model.
+        assert!(row.chars().count() < COLUMNS || row.contains("\u{1b}[33mallow?"), "{row:?} in\n{screen}");
+    }
+    for (label, times) in [("  target  ", 1), ("  1  ", 1), ("  | +harmless", 0), ("allow? ", 0)] {
+        assert_eq!(rows.iter().filter(|row| row.starts_with(label)).count(), times, "{label} in\n{screen}");
+    }
 }
 
 /// EXEC-04: a command sees the end of its input at once, and eats none of the answers.

@@ -27,7 +27,7 @@ fn is_nowhere(world: &World, shown: &[&str]) {
         .server
         .requests()
         .iter()
-        .all(|request| request.header("authorization").is_some_and(|it| it.contains(KEY)));
+        .all(|request| key_header(request).is_some_and(|it| it.contains(KEY)));
     assert!(sent && world.server.request_count() > 0, "the key was used");
     let stored = bytes_below(&world.home.home);
     for form in [KEY, "very/secret", "very%2Fsecret", "very\\/secret"] {
@@ -60,6 +60,11 @@ fn a_missing_variable() {
     }
 }
 
+/// The header a request carries its key in.
+fn key_header(request: &RecordedRequest) -> Option<&str> {
+    request.header("authorization").or_else(|| request.header("x-api-key"))
+}
+
 /// PRV-18, STO-10: a server that echoes the Authorization header, before its reply, inside it, or instead of it.
 #[test]
 fn a_server_that_echoes_the_key() {
@@ -72,7 +77,7 @@ fn a_server_that_echoes_the_key() {
     ];
     for world in World::each("echoed_key") {
         for echo in echoes {
-            let header = |request: &RecordedRequest| request.header("authorization").unwrap_or_default().to_owned();
+            let header = |request: &RecordedRequest| key_header(request).unwrap_or_default().to_owned();
             world.server.respond_with(move |request, _| echo(&header(request)));
             let ended = Running::start(with_key(&world, world.agent(["run", "hi"]))).ends().exits(1).one_error();
             is_nowhere(&world, &[&ended.stdout, &ended.stderr]);

@@ -1,5 +1,7 @@
+use proptest::prelude::*;
+
 use super::*;
-use crate::testing::TOOLS;
+use crate::testing::{TOOLS, properties};
 
 /// A piece: index, id, name, arguments; `-1` and empty strings are absent.
 type Piece = (i64, &'static str, &'static str, &'static str);
@@ -180,4 +182,60 @@ fn the_number_of_calls_is_bounded() {
         add(index).unwrap();
     }
     assert_eq!(add(9999), Err(BrokenStream::TooManyCalls { limit: MAX_CALLS }));
+}
+
+/// Cuts a text at these places, wherever they fall between characters.
+fn fragments(text: &str, places: &[prop::sample::Index]) -> Vec<String> {
+    let mut at: Vec<usize> = places.iter().map(|place| text.floor_char_boundary(place.index(text.len() + 1))).collect();
+    at.sort_unstable();
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    for to in at.into_iter().chain([text.len()]) {
+        pieces.push(text[from..to].to_owned());
+        from = to;
+    }
+    pieces
+}
+
+proptest! {
+    #![proptest_config(properties())]
+
+    /// TST-4, PRV-6, STRM-16: calls come back as they were said, into however many pieces their arguments were cut and in
+    /// whatever order the pieces of different calls came.
+    #[test]
+    fn calls_come_back_whole(
+        texts in prop::collection::vec("[^\u{0}]{0,12}", 1..5),
+        places in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 0..60),
+        with_ids in any::<bool>(),
+    ) {
+        let arguments: Vec<Value> = texts.iter().map(|text| serde_json::json!({"path": text, "n": [1, {}]})).collect();
+        let mut waiting: Vec<(usize, std::collections::VecDeque<String>)> =
+            arguments.iter().map(|value| fragments(&value.to_string(), &places).into()).enumerate().collect();
+        let mut slots = CallSlots::default();
+        let mut out = Vec::new();
+        for (call, _) in &waiting {
+            let id = format!("c{call}");
+            let piece = CallPiece { index: Some(*call as u64), id: Some(&id), name: Some(READ), ..CallPiece::default() };
+            slots.add(piece, &names(), &mut out).unwrap();
+        }
+        let mut order = order.iter();
+        while !waiting.is_empty() {
+            let at = order.next().map_or(0, |place| place.index(waiting.len()));
+            let (call, pieces) = &mut waiting[at];
+            let (id, piece) = (format!("c{call}"), pieces.pop_front().unwrap_or_default());
+            let id = with_ids.then_some(id.as_str());
+            let piece = CallPiece { index: Some(*call as u64), id, arguments: piece.into(), ..CallPiece::default() };
+            slots.add(piece, &names(), &mut out).unwrap();
+            if pieces.is_empty() {
+                waiting.remove(at);
+            }
+        }
+        let assign = |ids: &[Option<String>]| {
+            ids.iter().map(|id| ToolCallId::parse(id.as_deref().unwrap_or("none")).unwrap()).collect()
+        };
+        let calls = slots.finish(false, &names(), assign, &mut out);
+        let said: Vec<Value> = calls.into_iter().flatten().map(|call| Value::Object(call.arguments)).collect();
+        prop_assert_eq!(said, arguments);
+    }
 }

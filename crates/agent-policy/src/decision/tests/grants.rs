@@ -176,6 +176,41 @@ fn command_grants_hold_the_code() {
     assert_eq!(question(judge(&run_command(), &unknown)).grant, None);
 }
 
+/// PRM-4: where the arguments lead belongs to the grant; what cannot be tied is not granted, and the question says why.
+#[test]
+fn command_grants_hold_where_arguments_lead() {
+    let leading = |path: &str| {
+        let mut facts = run(&["sh", "l"]);
+        let requested = "l".to_owned();
+        facts.command.as_mut().unwrap().named = vec![crate::Target { requested, ..target(Access::Read, path) }];
+        facts
+    };
+    let grants = granted(&run_command(), &leading("/opt/a"));
+    assert!(passes(&grants, &run_command(), &leading("/opt/a")));
+    for other in [leading("/opt/b"), run(&["sh", "l"])] {
+        assert!(!passes(&grants, &run_command(), &other));
+    }
+    let mut untied = leading("/opt/a");
+    untied.command.as_mut().unwrap().untied = Some("x is a pipe".to_owned());
+    let question = question(judge(&run_command(), &untied));
+    assert_eq!((question.grant, question.grant_covers), (None, None));
+    assert!(question.reasons.contains(&"an answer counts once: x is a pipe".to_owned()), "{:?}", question.reasons);
+}
+
+/// PRM-4: an argument that leads to a secret, or to a file that is one by another name, is flagged and counts once.
+#[test]
+fn arguments_that_lead_to_secrets_count_once() {
+    for (resolved, alias) in [("/home/u/.ssh/id_rsa", None), ("/t/ws/hard", Some("/home/u/.ssh/id_rsa"))] {
+        let mut facts = run(&["cat", "notes"]);
+        let aliases = alias.into_iter().map(Into::into).collect();
+        let requested = "notes".to_owned();
+        facts.command.as_mut().unwrap().named =
+            vec![crate::Target { requested, aliases, ..target(Access::Read, resolved) }];
+        let question = asks(&run_command(), &facts, "names notes, which is /home/u/.ssh/id_rsa, may hold secrets");
+        assert_eq!((question.grant, question.suggested, question.dangerous), (None, DecisionKind::Deny, true));
+    }
+}
+
 /// PRM-4: a host for network tools, in any spelling of that host, and no other.
 #[test]
 fn host_grants() {
@@ -205,6 +240,24 @@ fn opaque_tools() {
     assert!(!passes(&grants, &opaque, &with("{\"a\":2}")));
     let huge = "x".repeat(65 * 1024);
     assert_eq!(question(judge(&opaque, &with(&huge))).grant, None, "too big to be remembered");
+}
+
+/// PRM-4: a tool that talks to hosts it does not name is granted for the very same arguments, though it names a file.
+#[test]
+fn hosts_that_are_not_told() {
+    let upload = tool("x.upload", Permission::Write, &["network"]);
+    let to = |path: &str, preview: &str, host: Option<&str>| Facts {
+        preview: preview.to_owned(),
+        network_host: host.map(str::to_owned),
+        ..write(path)
+    };
+    let grants = granted(&upload, &to("/t/ws/src/a", "a to x", None));
+    assert!(passes(&grants, &upload, &to("/t/ws/src/a", "a to x", None)));
+    assert!(!passes(&grants, &upload, &to("/t/ws/src/a", "a to y", None)));
+    assert!(!passes(&grants, &upload, &to("/t/ws/src/b", "a to x", Some("h"))));
+    let grants = granted(&upload, &to("/t/ws/src/a", "1", Some("h")));
+    assert!(passes(&grants, &upload, &to("/t/ws/src/b", "2", Some("h"))));
+    assert!(!passes(&grants, &upload, &to("/t/ws/src/b", "2", Some("i"))));
 }
 
 /// PRM-4: a dangerous tool is granted by file, not by folder.
@@ -241,11 +294,11 @@ fn grants_do_not_open_what_is_denied() {
     assert!(matches!(verdict, Verdict::Deny { .. }), "{verdict:?}");
 }
 
-/// With session grants switched off, nothing is offered and an old grant covers nothing.
+/// PRM-11: with session grants switched off an answer counts once: nothing is offered and an old grant covers nothing.
 #[test]
 fn switched_off() {
     let facts = write("/t/ws/src/a.rs");
-    let off = PolicySettings { session_grants: false };
+    let off = PolicySettings { session_grants: false, ..PolicySettings::default() };
     let verdict = decide(&edit_file(), &facts, &rules(), &off, &granted(&edit_file(), &facts));
     assert_eq!(question(verdict).grant_covers, None);
 }

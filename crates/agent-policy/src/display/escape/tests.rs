@@ -21,7 +21,7 @@ fn terminal_controls() {
         ("", ""),
     ] {
         assert_eq!(escape_for_terminal(text), shown);
-        assert_eq!(escape_for_prompt(text), shown);
+        assert_eq!(escape_word(text), shown.replace('\n', "\\n").replace('\t', "\\t"));
     }
 }
 
@@ -50,23 +50,101 @@ fn joiners_in_text() {
     }
 }
 
-/// PRM-6: in a prompt everything that is not seen is shown.
+/// PRM-6: in a block that somebody decides about, everything that is not seen is shown; code stays as it is.
 #[test]
-fn prompts_show_joiners() {
+fn blocks() {
     for (text, shown) in [
-        ("\u{1f468}\u{200d}\u{1f469}", "\u{1f468}\\u{200d}\u{1f469}"),
-        ("\u{2764}\u{fe0f}", "\u{2764}\\u{fe0f}"),
         ("a\nb\tc", "a\nb\tc"),
+        ("\x1b[2J\r\n", "<U+1B>[2J<U+0D>\n"),
+        ("\u{1f468}\u{200d}\u{1f469}", "\u{1f468}<U+200D>\u{1f469}"),
+        ("\u{2764}\u{fe0f}", "\u{2764}<U+FE0F>"),
+        ("a\u{a0}b\u{3000}c\u{2800}", "a<U+A0>b<U+3000>c<U+2800>"),
+        ("+\u{301}e\u{301}\u{302}", "+<U+301>e\u{301}\u{302}"),
+        ("\u{200b}\u{301}", "<U+200B><U+301>"),
+        ("\u{1f44d}\u{1f3fd}", "\u{1f44d}\u{1f3fd}"),
+        (r#"println!("\x1b[2J\r\n\u{202e}\\")"#, r#"println!("\x1b[2J\r\n\u{202e}\\")"#),
+        ("Vec<u8> <U+> <U+1b> <U+1B> <U+0000001B>", "Vec<u8> <U+> <U+1b> <U+3C>U+1B> <U+0000001B>"),
+        ("שלום עולם", "שלום עולם"),
+        ("[…] …", "[<U+2026>] …"),
     ] {
         assert_eq!(escape_for_prompt(text), shown);
     }
-    assert_eq!(escape_word("a\nb\tc\r"), "a\\nb\\tc\\r");
+}
+
+/// PRM-6: the same in a name on a line of ours. A backslash is doubled only where it could be taken for one of ours.
+#[test]
+fn words() {
+    for (word, shown) in [
+        ("a\nb\tc\r", r"a\nb\tc\r"),
+        ("a\u{a0}b\u{2003}", r"a\u{a0}b\u{2003}"),
+        ("\u{301}x", r"\u{301}x"),
+        (r"C:\Users\u\x\", r"C:\Users\u\x\"),
+        (r"\new", r"\\new"),
+        (r"\x1b \x1 \xg0", r"\\x1b \x1 \xg0"),
+        (r"\u{202e} \u{} \u{1234567} \u{20", r"\\u{202e} \u{} \u{1234567} \u{20"),
+        ("\\\u{1b}", r"\\\x1b"),
+        (r"\\x1b", r"\\\\x1b"),
+        ("שלום.txt", "שלום.txt"),
+        ("א/ב", r"\u{5d0}/\u{5d1}"),
+        ("א/b/1", "א/b/1"),
+    ] {
+        assert_eq!(escape_word(word), shown);
+    }
+}
+
+/// Reads a block's escapes back.
+fn unescape_block(shown: &str) -> String {
+    let mut text = String::new();
+    let mut rest = shown;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        if c == '<' && is_block_form(rest) {
+            let (number, after) = rest["U+".len()..].split_once('>').unwrap();
+            text.push(char::from_u32(u32::from_str_radix(number, 16).unwrap()).unwrap());
+            rest = after;
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
+
+/// Reads a word's escapes back: of the backslashes before something that reads like one, two are one.
+fn unescape_word(shown: &str) -> String {
+    let mut text = String::new();
+    let mut rest = shown;
+    while let Some(c) = rest.chars().next() {
+        let after = rest.trim_start_matches('\\');
+        let backslashes = rest.len() - after.len();
+        if backslashes == 0 || !reads_as_escape(after, Strictness::Word) {
+            text.push(c);
+            rest = &rest[c.len_utf8()..];
+            continue;
+        }
+        text.push_str(&"\\".repeat(backslashes / 2));
+        rest = after;
+        if backslashes % 2 == 1 {
+            let (c, length) = match after.as_bytes()[0] {
+                b'n' => ('\n', 1),
+                b't' => ('\t', 1),
+                b'r' => ('\r', 1),
+                b'x' => (char::from(u8::from_str_radix(&after[1..3], 16).unwrap()), 3),
+                _ => {
+                    let end = after.find('}').unwrap();
+                    (char::from_u32(u32::from_str_radix(&after[2..end], 16).unwrap()).unwrap(), end + 1)
+                }
+            };
+            text.push(c);
+            rest = &after[length..];
+        }
+    }
+    text
 }
 
 proptest! {
     #![proptest_config(properties())]
 
-    /// CLI-01, PRM-6: nothing that steers is left, escaping again changes nothing, and clean text is not copied.
+    /// CLI-01: nothing that steers is left, and escaping again changes nothing.
     #[test]
     fn nothing_steers(text in "([ -~]|\\PC|\\p{Cc}|\\p{Cf}|[\u{200b}-\u{206f}\u{fe0f}\u{7f}-\u{9f}]){0,40}") {
         let terminal = escape_for_terminal(&text);
@@ -74,11 +152,24 @@ proptest! {
         let hidden = |c| class(c) == Class::Hidden;
         prop_assert!(!terminal.contains(hidden));
         prop_assert_eq!(escape_for_terminal(&terminal), terminal.clone());
+    }
 
+    /// PRM-6: in prompts nothing is hidden and no two texts look the same; clean text is not copied.
+    #[test]
+    fn nothing_is_hidden(
+        text in "([ -~]|\\PC|\\p{C}|\\p{M}|[\u{200b}-\u{206f}\u{fe0f}אב]|\\\\(x1b|n|u\\{5d0\\})|<U\\+1B>|\\[…){0,40}",
+    ) {
         let prompt = escape_for_prompt(&text);
         prop_assert!(prompt.chars().all(|c| class(c) == Class::Plain || c == '\n' || c == '\t'));
-        prop_assert_eq!(escape_for_prompt(&prompt), prompt.clone());
-        prop_assert!(escape_word(&text).chars().all(|c| class(c) == Class::Plain));
+        prop_assert_eq!(unescape_block(&prompt), text.as_str());
         prop_assert_eq!(matches!(prompt, Cow::Borrowed(_)), prompt == text);
+        let word = escape_word(&text);
+        prop_assert!(word.chars().all(|c| class(c) == Class::Plain));
+        prop_assert!(!reorders(&word));
+        prop_assert_eq!(unescape_word(&word), text.as_str());
+        for shown in [prompt, word] {
+            let first = shown.chars().next();
+            prop_assert!(!first.is_some_and(super::super::class::is_mark));
+        }
     }
 }

@@ -1,7 +1,9 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::{
     PathRules,
-    testing::{places, rules_for},
+    testing::{SENSITIVE, places, properties, rules_for, strings},
 };
 
 #[track_caller]
@@ -91,5 +93,79 @@ fn anchors_are_what_is_written_out() {
         (".kube/config", None),
     ] {
         assert_eq!(anchor(pattern, &places()), path.map(PathBuf::from), "{pattern}");
+    }
+}
+
+/// Where files that are known by their names usually are can be looked up, too.
+#[test]
+fn usual_places_are_in_the_users_home() {
+    for (pattern, path) in [
+        (".netrc", Some("/home/u/.netrc")),
+        ("**/.kube/config", Some("/home/u/.kube/config")),
+        ("~/.ssh", None),
+        ("/etc/shadow", None),
+        ("*.pem", None),
+        ("<project>/data", None),
+        ("~", None),
+    ] {
+        assert_eq!(usual_place(pattern, &places()), path.map(PathBuf::from), "{pattern}");
+    }
+    assert_eq!(usual_place(".netrc", &Places { user_home: None, ..places() }), None);
+}
+
+/// The contract's list and the fixed ones need no regular expression: compiling some costs more than the rest of a start.
+#[test]
+fn usual_patterns_are_simple() {
+    let rules = PathRules::new(places(), &strings(SENSITIVE)).unwrap();
+    for set in [&rules.sensitive, &rules.control, &rules.ours] {
+        assert!(set.names.globs.is_empty() && set.paths.globs.is_empty());
+    }
+}
+
+/// Of several that match the first given explains, however each is matched.
+#[test]
+fn the_first_pattern_explains() {
+    let given = ["a*", "?b", "ab", "[a]b*"];
+    for from in 0..given.len() {
+        let patterns: Vec<String> = given.iter().cycle().skip(from).take(given.len()).map(|&p| p.to_owned()).collect();
+        let rules = PathRules::new(places(), &patterns).unwrap();
+        assert_eq!(rules.sensitive(Path::new("/x/ab")).unwrap().pattern, given[from]);
+    }
+}
+
+/// One component of a pattern, with stars that make matches likely; the last one of a pattern that was parsed is no `**`.
+fn part() -> impl Strategy<Value = String> {
+    prop_oneof![2 => "[ab.]{1,3}", 3 => "[ab.]{0,2}\\*[ab.]{0,2}", 1 => "[ab?*{},\\[\\]]{1,4}"]
+        .prop_filter("a final ** is taken off", |part| part != "**")
+}
+
+proptest! {
+    #![proptest_config(properties())]
+
+    /// However a pattern is matched, it means what `globset` makes of it.
+    #[test]
+    fn patterns_mean_globs(
+        above in prop::collection::vec(prop_oneof![3 => part(), 1 => Just("**".to_owned())], 0..3),
+        last in part(),
+        deep in any::<bool>(),
+        names in prop::collection::vec("[ab.]{1,4}", 0..5),
+    ) {
+        let text = match (above.len(), deep) {
+            (0, true) => last,
+            (_, true) => format!("**/{}/{last}", above.join("/")),
+            (0, false) => format!("/{last}"),
+            (_, false) => format!("/{}/{last}", above.join("/")),
+        };
+        let why = Why::new(text.as_str(), "");
+        let path = format!("/{}", names.join("/"));
+        let path = if text.contains('/') { path.as_str() } else { name_of(&path) };
+        match (compile(&text, &why), Patterns::new(vec![(text.clone(), why)])) {
+            (Ok(glob), Ok(patterns)) => {
+                let expected = glob.compile_matcher().is_match(path);
+                prop_assert_eq!(patterns.first(path).is_some(), expected, "{} on {}", text, path);
+            }
+            (Err(_), Err(_)) => {}
+            (glob, patterns) => prop_assert!(false, "{text}: {glob:?} {patterns:?}"),
+        }
     }
 }

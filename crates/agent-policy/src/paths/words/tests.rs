@@ -126,6 +126,32 @@ fn written_paths() {
     assert!(homeless.sensitive_word("~/.ssh/config", Path::new("/t/ws")).is_some());
 }
 
+/// PRM-4: every part of a word that may be a path is handed out to be looked up, where it would be; the letters of options
+/// that are written together are taken off one by one.
+#[test]
+fn parts_of_words_to_look_up() {
+    let rules = rules();
+    let found = |word: &str| -> Vec<(String, PathBuf)> {
+        rules.paths_in_word(word, Path::new("/t/ws")).map(|(part, path)| (part.to_owned(), path)).collect()
+    };
+    let has = |word: &str, part: &str, path: &str| {
+        assert!(found(word).contains(&(part.to_owned(), path.into())), "{word}: {:?}", found(word));
+    };
+    has("a.py", "a.py", "/t/ws/a.py");
+    has("tests/a.py::t", "tests/a.py", "/t/ws/tests/a.py");
+    has("-fbuild.mk", "build.mk", "/t/ws/build.mk");
+    has("-sfbuild.mk", "build.mk", "/t/ws/build.mk");
+    has("@opts", "opts", "/t/ws/opts");
+    has("BASH_ENV=./x.sh", "./x.sh", "/t/ws/./x.sh");
+    has("~/x", "~/x", "/home/u/x");
+    // What `..` means after a link is for whoever looks.
+    has("link/../x", "link/../x", "/t/ws/link/../x");
+    assert_eq!(found(""), []);
+    assert!(found(&"x".repeat(MAX_PATH + 1)).is_empty());
+    assert!(found(&format!("-{}", "x".repeat(1000))).len() < 30, "few options are written together");
+    assert!(rules.sensitive_word("-Dmy.npmrc", Path::new("/t/ws")).is_none());
+}
+
 /// What no system can open is not looked at as a path, so that a word of any length and make costs little; its parts still
 /// are.
 #[test]

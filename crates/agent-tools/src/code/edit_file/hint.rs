@@ -87,7 +87,12 @@ fn place(start: usize, count: usize) -> String {
 
 /// In quotes, with tabs and look-alikes made visible.
 fn quote(text: &str) -> String {
-    let cut: String = text.chars().take(MAX_QUOTE).collect();
+    quote_up_to(text, MAX_QUOTE)
+}
+
+/// The same for at most so many characters.
+pub(crate) fn quote_up_to(text: &str, most: usize) -> String {
+    let cut: String = text.chars().take(most).collect();
     let more = if cut.len() < text.len() { " …" } else { "" };
     let visible: String = cut.chars().map(|c| if c.is_ascii() { c.to_string() } else { visible(c) }).collect();
     format!("{:?}{more}", visible)

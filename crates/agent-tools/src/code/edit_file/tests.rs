@@ -3,6 +3,7 @@ use std::{
     os::unix::fs::{MetadataExt, PermissionsExt},
 };
 
+use agent_protocol::ErrorCode;
 use serde_json::{Value, json};
 
 use super::*;
@@ -218,3 +219,5 @@ fn foreign_changes_are_told() {
     assert!(edited["note"].as_str().unwrap().contains("had changed"), "{edited}");
     assert_eq!(edit(&tree, "f", "two", "three").get("note"), None);
 }
+
+mod diffs;

@@ -41,12 +41,12 @@ pub(super) fn list(folder: &Folder, limit: usize, cancel: &CancellationToken) ->
     Ok(Pass { truncated: total > limit as u64, entries, total: Some(total), sensitive: 0 })
 }
 
-fn entry(name: &OsStr, stat: &Stat) -> Entry {
+pub(super) fn entry(path: &OsStr, stat: &Stat) -> Entry {
     let (kind, size) = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => ("file", u64::try_from(stat.st_size).ok()),
         FileType::Directory => ("dir", None),
         FileType::Symlink => ("symlink", None),
         _ => ("special", None),
     };
-    Entry { path: name.to_string_lossy().into_owned(), kind, size, unreadable: false }
+    Entry { path: path.to_string_lossy().into_owned(), kind, size, unreadable: false }
 }

@@ -1,17 +1,18 @@
 //! A folder and all below it.
 
-use std::path::Path;
+use std::{collections::BTreeMap, io};
 
 use agent_protocol::ErrorPayload;
-use ignore::DirEntry;
+use rustix::fs::FileType;
+use tokio_util::sync::CancellationToken;
 
-use super::{Entry, Pass};
+use super::{Entry, Pass, flat};
 use crate::{
     CallContext,
     code::{
         fail,
         place::Folder,
-        traverse::{IgnoreFiles, failed_path, traversal},
+        traverse::{Branch, IgnoreFiles, Tree},
         workspace::Workspace,
     },
 };
@@ -23,66 +24,69 @@ pub(super) fn list(
     limit: usize,
     context: &CallContext,
 ) -> Result<Pass, ErrorPayload> {
-    let shown = || workspace.show(folder.path());
-    folder.has_not_moved().map_err(|error| fail::conflict(&shown(), format!("cannot list {}: {error}", shown())))?;
-    let pass = walk(workspace, folder.path(), IgnoreFiles::Respected, limit, context)?;
+    let pass = walk(workspace, folder, IgnoreFiles::Respected, limit, context)?;
     if pass.entries.is_empty() && folder.path() != workspace.project() {
-        return walk(workspace, folder.path(), IgnoreFiles::FromHere, limit, context);
+        return walk(workspace, folder, IgnoreFiles::FromHere, limit, context);
     }
     Ok(pass)
 }
 
+/// An entry that was not listed yet, and the folder behind it if it is one.
+type Waiting = (Entry, Option<Branch>);
+
 fn walk(
     workspace: &Workspace,
-    root: &Path,
+    root: &Folder,
     ignore: IgnoreFiles,
     limit: usize,
     context: &CallContext,
 ) -> Result<Pass, ErrorPayload> {
-    let (mut walk, sensitive) = traversal(root, ignore, workspace);
-    walk.sort_by_file_name(Ord::cmp);
+    let tree = Tree::new(root, ignore, workspace);
     let mut pass = Pass::default();
-    for found in walk.build() {
+    let failed = |error: io::Error| fail::os("list", &root.path().to_string_lossy(), &error);
+    // The next one is the last; so there are as many as the limit for each folder on the way, at most.
+    let mut waiting = first(&tree, tree.trunk(), limit, &context.cancel).map_err(failed)?;
+    while let Some((mut entry, folder)) = waiting.pop() {
         fail::unless_cancelled(&context.cancel)?;
-        match found {
-            Ok(entry) if entry.depth() == 0 => {}
-            Ok(_) if pass.entries.len() == limit => {
-                pass.truncated = true;
-                break;
-            }
-            Ok(entry) => pass.entries.push(shown(root, &entry)),
-            Err(error) => pass.unreadable(root, &error)?,
+        if pass.entries.len() == limit {
+            pass.truncated = true;
+            break;
         }
+        if let Some(folder) = folder {
+            match first(&tree, folder, limit - pass.entries.len(), &context.cancel) {
+                Ok(inside) => waiting.extend(inside),
+                Err(_) => entry.unreadable = true,
+            }
+        }
+        pass.entries.push(entry);
     }
-    pass.sensitive = sensitive.get();
+    fail::unless_cancelled(&context.cancel)?;
+    pass.sensitive = tree.sensitive();
     Ok(pass)
 }
 
-impl Pass {
-    /// Marks what cannot be looked into. It was listed already, or it is the folder itself.
-    fn unreadable(&mut self, root: &Path, error: &ignore::Error) -> Result<(), ErrorPayload> {
-        let Some(path) = failed_path(error) else { return Ok(()) };
-        if path == root
-            && let Some(error) = error.io_error()
-        {
-            return Err(fail::os("list", &root.to_string_lossy(), error));
+/// The first entries of a folder by name, the first one last: one more than can be listed, to know that there are more.
+fn first(tree: &Tree<'_>, folder: Branch, most: usize, cancel: &CancellationToken) -> io::Result<Vec<Waiting>> {
+    let level = tree.enter(folder)?;
+    let mut first = BTreeMap::new();
+    for node in tree.nodes(&level)? {
+        if cancel.is_cancelled() {
+            break;
         }
-        let relative = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
-        if let Some(entry) = self.entries.iter_mut().rev().find(|entry| entry.path == relative) {
-            entry.unreadable = true;
+        let node = node?;
+        first.insert(node.name.clone(), node);
+        if first.len() > most + 1 {
+            first.pop_last();
         }
-        Ok(())
     }
-}
-
-fn shown(root: &Path, entry: &DirEntry) -> Entry {
-    let kind = match entry.file_type() {
-        Some(kind) if kind.is_file() => "file",
-        Some(kind) if kind.is_dir() => "dir",
-        Some(kind) if kind.is_symlink() => "symlink",
-        _ => "special",
-    };
-    let size = if kind == "file" { entry.metadata().ok().map(|found| found.len()) } else { None };
-    let path = entry.path().strip_prefix(root).unwrap_or(entry.path());
-    Entry { path: path.to_string_lossy().into_owned(), kind, size, unreadable: false }
+    Ok(first
+        .into_values()
+        .rev()
+        .filter_map(|node| {
+            let branch = (node.kind == FileType::Directory).then(|| level.branch(&node));
+            // One that is gone by now is left out.
+            let stat = level.folder.stat(&node.name).ok().flatten()?;
+            Some((flat::entry(node.path.as_os_str(), &stat), branch))
+        })
+        .collect())
 }

@@ -8,7 +8,7 @@ use std::{
         fd::{AsFd, OwnedFd},
         unix::ffi::OsStringExt,
     },
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 #[cfg(target_os = "linux")]
@@ -18,15 +18,13 @@ use rustix::{
     io::Errno,
 };
 
+use super::pinned::{Identity, READ, identity, restless};
+
 /// Enough to open what is in the folder; unlike reading it, that needs no right but to pass through.
 #[cfg(target_os = "linux")]
 const HOLD: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const HOLD: OFlags = OFlags::RDONLY;
-
-/// To read a file: never a link, and never waiting, as opening a pipe would.
-const READ: OFlags =
-    OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 /// How often an entry is looked at again that changes under our eyes.
 const LOOKS: usize = 8;
@@ -102,7 +100,7 @@ impl Folder {
                 opened => return opened,
             }
         }
-        Err(io::Error::new(io::ErrorKind::ResourceBusy, "it keeps changing"))
+        Err(restless())
     }
 
     /// What the system says of a name in it, links themselves included.
@@ -119,37 +117,41 @@ impl Folder {
         Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
     }
 
-    /// Opens a file in it for reading.
+    /// Opens what a name in it stands for, if that is no link. Of special files that has an effect: see [`Pinned`].
+    ///
+    /// [`Pinned`]: super::Pinned
     pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
         Ok(File::from(openat(&self.fd, name, READ, Mode::empty())?))
     }
 
-    /// Opens a file somewhere below it for reading, if no link is on the way.
-    pub(crate) fn open_below(&self, path: &Path) -> io::Result<File> {
+    /// Opens a folder somewhere below it, if no link is on the way; itself for an empty path.
+    pub(crate) fn child_below(&self, path: &Path) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
-        match rustix::fs::openat2(
-            &self.fd,
-            path,
-            READ,
-            Mode::empty(),
-            ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH,
-        ) {
-            // Old kernels, and containers that forbid what they do not know.
-            Err(Errno::NOSYS | Errno::PERM) => {}
-            opened => return Ok(File::from(opened?)),
+        if !path.as_os_str().is_empty() {
+            let flags = HOLD | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let within = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
+            match rustix::fs::openat2(&self.fd, path, flags, Mode::empty(), within) {
+                // Old kernels, and containers that forbid what they do not know.
+                Err(Errno::NOSYS | Errno::PERM) => {}
+                opened => return Ok(Self { fd: opened?, path: self.path.join(path) }),
+            }
         }
-        let mut parts = path.iter();
-        let name = parts.next_back().ok_or(Errno::NOENT)?;
-        let mut folder = None;
-        for part in parts {
-            folder = Some(folder.as_ref().unwrap_or(self).child(part)?);
+        self.child_step_by_step(path)
+    }
+
+    /// The same by nothing but plain opening.
+    pub(crate) fn child_step_by_step(&self, path: &Path) -> io::Result<Self> {
+        let mut folder = self.reopened()?;
+        for part in path.components() {
+            let Component::Normal(name) = part else { return Err(Errno::XDEV.into()) };
+            folder = folder.child(name)?;
         }
-        folder.as_ref().unwrap_or(self).open_file(name)
+        Ok(folder)
     }
 
     /// Its entries, in no order.
     pub(crate) fn entries(&self) -> io::Result<Dir> {
-        Ok(Dir::read_from(self.readable()?)?)
+        Ok(Dir::new(self.readable()?)?)
     }
 
     /// The same folder, opened for reading it or for making it durable.
@@ -163,10 +165,9 @@ impl Folder {
         self.open(OsStr::new("."), self.path.clone())
     }
 
-    /// Device and inode: what tells it from every other folder.
-    pub(crate) fn identity(&self) -> io::Result<(u64, u64)> {
-        let stat = fstat(&self.fd)?;
-        Ok((stat.st_dev, stat.st_ino))
+    /// What tells it from every other folder.
+    pub(crate) fn identity(&self) -> io::Result<Identity> {
+        Ok(identity(&fstat(&self.fd)?))
     }
 
     /// Fails if the folder is known to have another path by now: what was decided about the old one does not hold.
@@ -201,8 +202,7 @@ pub(crate) fn real_path(fd: impl AsFd) -> Option<PathBuf> {
 
 #[cfg(target_os = "linux")]
 fn system_path(fd: impl AsFd) -> Option<PathBuf> {
-    use std::os::fd::AsRawFd;
-    std::fs::read_link(format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd())).ok()
+    std::fs::read_link(super::pinned::own_path(fd)).ok()
 }
 
 #[cfg(target_vendor = "apple")]

@@ -8,12 +8,12 @@ use std::{
 };
 
 use agent_policy::TargetKind;
-use rustix::fs::{FileType, Stat, fstat};
+use rustix::fs::{FileType, Stat};
 
-use super::{Folder, folder::real_path};
+use super::{Folder, Pinned, folder::real_path};
 use crate::FileStamp;
 
-/// A regular file, its real path, and what it was when it was opened.
+/// A regular file, its real path, and what it was just before it was opened.
 #[derive(Debug)]
 pub(crate) struct OpenFile {
     pub(crate) file: File,
@@ -22,19 +22,20 @@ pub(crate) struct OpenFile {
 }
 
 impl OpenFile {
-    /// Opens a file of a folder. `Ok(Err(_))` is something that is no file; it was not read from.
-    pub(crate) fn open(folder: &Folder, name: &OsStr) -> io::Result<Result<Self, FileType>> {
-        // Opening some devices has an effect; look first, and again at what was opened.
-        if let Some(stat) = folder.stat(name)?
-            && let Err(kind) = regular(&stat)
-        {
-            return Ok(Err(kind));
-        }
-        let file = folder.open_file(name)?;
-        let stat = fstat(&file)?;
+    /// Opens a file of a folder, if `accept` agrees to what it is. `Ok(Err(_))` is something that is no file; it was not
+    /// opened, since opening some devices has an effect, and opening a pipe wakes whoever waits at its other end.
+    pub(crate) fn open(
+        folder: &Folder,
+        name: &OsStr,
+        accept: impl FnOnce(&Stat) -> io::Result<()>,
+    ) -> io::Result<Result<Self, FileType>> {
+        let pinned = Pinned::new(folder, name)?;
+        let stat = *pinned.stat();
         if let Err(kind) = regular(&stat) {
             return Ok(Err(kind));
         }
+        accept(&stat)?;
+        let file = pinned.open()?;
         let path = real_path(&file).unwrap_or_else(|| folder.path().join(name));
         Ok(Ok(Self { file, path, stat }))
     }
@@ -50,7 +51,8 @@ impl OpenFile {
     }
 }
 
-fn regular(stat: &Stat) -> Result<(), FileType> {
+/// Whether it is a file; else what it is.
+pub(crate) fn regular(stat: &Stat) -> Result<(), FileType> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(()),
         other => Err(other),

@@ -8,7 +8,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     hash::{BuildHasher, Hasher, RandomState},
-    io,
+    io::{self, Read},
 };
 
 use rustix::{
@@ -82,6 +82,8 @@ impl Writable {
         fill(&mut temporary.file).map_err(ReplaceError::at("write"))?;
         temporary.file.sync_all().map_err(ReplaceError::at("write"))?;
         self.before.still_there(&folder, &self.name)?;
+        // Writing may have taken long.
+        folder.has_not_moved().map_err(ReplaceError::at("open the folder"))?;
         let effect = fence.enter()?;
         let stat = temporary.take_the_place_of(&self.name, &self.before)?;
         drop(effect);
@@ -122,7 +124,7 @@ impl Before {
         }
         // Two changes can fall into one tick of the clock.
         match hash {
-            Some(hash) if hash_of(folder, name)? != Some(*hash) => {
+            Some(hash) if hash_of(folder, name, before)? != Some(*hash) => {
                 Err(ReplaceError::Changed("somebody else wrote to it"))
             }
             _ => Ok(()),
@@ -130,11 +132,20 @@ impl Before {
     }
 }
 
-fn hash_of(folder: &Folder, name: &OsStr) -> Result<Option<[u8; 32]>, ReplaceError> {
-    let opened = OpenFile::open(folder, name).map_err(ReplaceError::at("look at what is there"))?;
-    let Ok(opened) = opened else { return Ok(None) };
+fn hash_of(folder: &Folder, name: &OsStr, before: &Stat) -> Result<Option<[u8; 32]>, ReplaceError> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::ResourceBusy => ReplaceError::Changed("it keeps changing"),
+        _ => ReplaceError::at("look at what is there")(error),
+    };
+    // No other file is opened: closing one may have an effect, too (see `Workspace::open`).
+    let same = |found: &Stat| match stamp(found) == stamp(before) {
+        true => Ok(()),
+        false => Err(io::ErrorKind::ResourceBusy.into()),
+    };
+    let Ok(opened) = OpenFile::open(folder, name, same).map_err(failed)? else { return Ok(None) };
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(opened.file).map_err(ReplaceError::at("read what is there"))?;
+    // One that grows under our eyes has changed all the same.
+    hasher.update_reader((&opened.file).take(opened.size() + 1)).map_err(ReplaceError::at("read what is there"))?;
     Ok(Some(*hasher.finalize().as_bytes()))
 }
 

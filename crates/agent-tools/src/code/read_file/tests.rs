@@ -143,6 +143,7 @@ fn byte_order_marks_are_not_shown() {
     let tree = Tree::new("read-bom");
     tree.file("f.py", "\u{FEFF}import os\n");
     assert_eq!(read(&tree, json!({"path": "f.py"}))["content"], "import os\n");
+    assert_eq!(tree.read("f.py"), "\u{FEFF}import os\n".as_bytes());
 }
 
 /// COD-2: binary files are told, not shown, wherever the NUL is.
@@ -231,6 +232,19 @@ fn the_start_of_a_huge_file() {
     fs::OpenOptions::new().write(true).open(path).unwrap().set_len(1 << 40).unwrap();
     let page = read(&tree, json!({"path": "huge", "max_lines": 1}));
     assert_eq!((&page["content"], &page["next_start_line"]), (&json!("first\n"), &json!(2)));
+}
+
+/// COD-2: a file that grows while it is read is read as it was, so that there is an end to looking for a line of it.
+#[test]
+fn growing_files_have_an_end() {
+    let tree = Tree::new("read-growing");
+    let path = tree.file("log", "x\n".repeat(3_000_000));
+    let output = block_on(async {
+        let prepared = tree.prepare(ReadFile, json!({"path": "log", "start_line": 4_000_000})).await.unwrap();
+        fs::write(&path, "x\n".repeat(5_000_000)).unwrap();
+        prepared.call.run().await
+    });
+    assert_eq!(data(&output)["note"], "the file has 3000000 lines; there is no line 4000000");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a command prints, on its way into a result or an artifact: without known secrets, and cut.
 //!
-//! A secret may be split by the cut. So more is kept than is shown: whatever lies within the length of a secret of the
-//! omitted part is left out of the result.
+//! A secret may be split by the cut. So more is kept than is shown: whatever lies within the length of the longest form of
+//! a secret of the omitted part is left out of the result.
 
 use std::{
     io,
@@ -10,7 +10,7 @@ use std::{
 };
 
 use agent_exec::{Capture, CommandSpec, Kept, Output, Spill, Stdin};
-use agent_policy::{KnownSecrets, MAX_SECRET_BYTES, SecretStream};
+use agent_policy::{KnownSecrets, SecretStream};
 use agent_protocol::ArtifactId;
 
 use super::plan::Plan;
@@ -37,8 +37,8 @@ pub(super) struct Channel {
     stored: Stored,
 }
 
-/// The artifact a spill became.
-type Stored = Arc<Mutex<Option<ArtifactId>>>;
+/// The artifact a spill became, and whether secrets were replaced in it.
+type Stored = Arc<Mutex<Option<(ArtifactId, bool)>>>;
 
 /// An output as the result shows it.
 #[derive(Debug, Default)]
@@ -50,6 +50,15 @@ pub(super) struct Shown {
     pub(super) total: u64,
     /// Why the whole is not in the artifact.
     pub(super) note: Option<String>,
+    /// Known secrets in it, or in the artifact, were replaced by their names (STO-10).
+    pub(super) redacted: bool,
+}
+
+/// Text without known secrets.
+struct Clean {
+    text: String,
+    /// There were some.
+    hit: bool,
 }
 
 impl Outputs {
@@ -68,6 +77,7 @@ impl Outputs {
     /// The plan as an order.
     pub(super) fn spec(&self, plan: Plan) -> CommandSpec {
         CommandSpec {
+            held_cwd: plan.held_cwd(),
             program: plan.program,
             argv: plan.command.argv.into_iter().map(Into::into).collect(),
             cwd: plan.command.cwd,
@@ -85,7 +95,7 @@ impl Channel {
     fn capture(&self) -> Capture {
         let (artifacts, filename) = (Arc::clone(&self.artifacts), self.filename);
         let (stream, stored) = (self.secrets.stream(), Arc::clone(&self.stored));
-        Capture::spilling(self.limit + 2 * MAX_SECRET_BYTES, self.max_bytes, move || {
+        Capture::spilling(self.limit + 2 * self.secrets.longest(), self.max_bytes, move || {
             let file = artifacts.begin(filename, "text/plain")?;
             Ok(Box::new(RedactedSpill { file, stream, stored }))
         })
@@ -97,8 +107,10 @@ impl Channel {
             return self.whole(&output.kept.joined());
         }
         let (head, tail) = self.edges(&output.kept);
-        let mut shown = self.cut(&head, &tail, output.total_bytes);
-        shown.artifact_id = self.stored.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut shown = self.cut(&head.text, &tail.text, output.total_bytes);
+        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner).take();
+        shown.redacted = head.hit || tail.hit || stored.as_ref().is_some_and(|(_, redacted)| *redacted);
+        shown.artifact_id = stored.map(|(id, _)| id);
         shown.note = match &output.spill_error {
             Some(error) => Some(format!("{} could not be stored: {error}", self.filename)),
             None if output.spilled_bytes < output.total_bytes => {
@@ -114,12 +126,13 @@ impl Channel {
         let mut redacted = Vec::with_capacity(bytes.len());
         let mut stream = self.secrets.stream();
         stream.push(bytes, &mut redacted);
-        let _ = stream.finish(&mut redacted);
+        let hit = stream.finish(&mut redacted);
         let text = String::from_utf8_lossy(&redacted);
         if text.len() <= self.limit {
-            return Shown { text: text.into_owned(), total: bytes.len() as u64, ..Shown::default() };
+            return Shown { text: text.into_owned(), total: bytes.len() as u64, redacted: hit, ..Shown::default() };
         }
         let mut shown = self.cut(&text, &text, bytes.len() as u64);
+        shown.redacted = hit;
         match self.store(&redacted) {
             Ok(id) => shown.artifact_id = Some(id),
             Err(error) => shown.note = Some(format!("{} could not be stored: {error}", self.filename)),
@@ -135,11 +148,8 @@ impl Channel {
     }
 
     /// Head and tail without what may be a piece of a secret.
-    fn edges(&self, kept: &Kept) -> (String, String) {
-        let mut head = Vec::new();
-        // Not finished: it holds back what may be the beginning of a secret.
-        self.secrets.stream().push(&kept.head, &mut head);
-        (String::from_utf8_lossy(&head).into_owned(), tail_text(&self.secrets, &kept.tail, true))
+    fn edges(&self, kept: &Kept) -> (Clean, Clean) {
+        (head(&self.secrets, &kept.head), tail(&self.secrets, &kept.tail, true))
     }
 
     /// The beginning of one text and the end of another, with words between them.
@@ -153,19 +163,31 @@ impl Channel {
     }
 }
 
+/// The beginning of an output whose rest is missing or still to come, without what may be the beginning of a secret.
+fn head(secrets: &KnownSecrets, head: &[u8]) -> Clean {
+    let mut stream = secrets.stream();
+    let mut text = Vec::new();
+    // Not finished: it holds back what may be the beginning of a secret.
+    stream.push(head, &mut text);
+    Clean { text: String::from_utf8_lossy(&text).into_owned(), hit: stream.hit() }
+}
+
 /// The end of an output whose beginning is missing, without what may be the end of a secret; and without what may be
 /// the beginning of one, if more may come.
-pub(super) fn tail_text(secrets: &KnownSecrets, tail: &[u8], ended: bool) -> String {
-    let (edge, rest) = tail.split_at(tail.len().min(MAX_SECRET_BYTES));
+fn tail(secrets: &KnownSecrets, tail: &[u8], ended: bool) -> Clean {
+    let (edge, rest) = tail.split_at(tail.len().min(secrets.longest()));
     let mut stream = secrets.stream();
     let mut text = Vec::new();
     stream.push(edge, &mut text);
     text.clear();
     stream.push(rest, &mut text);
-    if ended {
-        let _ = stream.finish(&mut text);
-    }
-    String::from_utf8_lossy(&text).into_owned()
+    let hit = if ended { stream.finish(&mut text) } else { stream.hit() };
+    Clean { text: String::from_utf8_lossy(&text).into_owned(), hit }
+}
+
+/// What a view shows of the end of an output that still runs, of which `total` bytes have come.
+pub(super) fn live(secrets: &KnownSecrets, bytes: &[u8], total: u64) -> String {
+    if total > bytes.len() as u64 { tail(secrets, bytes, false).text } else { head(secrets, bytes).text }
 }
 
 /// Stores an output without the secrets in it.
@@ -185,10 +207,10 @@ impl Spill for RedactedSpill {
     fn finish(self: Box<Self>) -> io::Result<()> {
         let Self { mut file, stream, stored } = *self;
         let mut rest = Vec::new();
-        let _ = stream.finish(&mut rest);
+        let redacted = stream.finish(&mut rest);
         file.write(&rest)?;
         let id = file.finish()?;
-        *stored.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
+        *stored.lock().unwrap_or_else(PoisonError::into_inner) = Some((id, redacted));
         Ok(())
     }
 }

@@ -1,20 +1,33 @@
 //! What exactly would be run, found out without running it.
 
-use std::{ffi::OsString, fs, path::PathBuf, time::Duration};
+use std::{
+    ffi::{OsStr, OsString},
+    fs,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use agent_exec::{ProgramError, resolve_program};
-use agent_policy::{Command, quote_argv};
+use agent_policy::{Command, KnownSecrets, quote_argv, shorten};
 use agent_protocol::{ErrorCode, ErrorPayload};
 
-use super::{Input, code_files::code_files};
+use super::{
+    Input,
+    ties::{Ties, absolute_entries},
+};
 use crate::code::{
     fail,
     place::{Folder, Found, walk},
     workspace::Workspace,
 };
 
+const PATH: &str = "PATH";
 /// Always set, so that git fails instead of asking nobody for a password.
 const NO_PROMPT: (&str, &str) = ("GIT_TERMINAL_PROMPT", "0");
+
+/// How much of a command a message repeats.
+const SHOWN_COLUMNS: usize = 200;
 
 /// A command that could run.
 #[derive(Debug)]
@@ -27,6 +40,7 @@ pub(super) struct Plan {
     pub(super) timeout: Duration,
     /// The working directory, held open.
     cwd: Folder,
+    ties: Ties,
 }
 
 impl Plan {
@@ -41,23 +55,29 @@ impl Plan {
         let path_var = &workspace.settings().path_var;
         let program = resolve_program(argv0.as_ref(), path_var, cwd.path()).map_err(|error| no_program(&error))?;
         let resolved = fs::canonicalize(&program).map_err(|error| fail::os("find", argv0, &error))?;
-        let code = code_files(workspace, &resolved, &input.argv, cwd.path());
-        let env = environment(workspace);
+        let env = environment(workspace, cwd.path());
+        let ties = Ties::find(workspace, &resolved, &input.argv, cwd.path(), search_path(&env));
         let command = Command {
             argv: input.argv,
             program: resolved,
             cwd: cwd.path().to_owned(),
             env_names: env.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect(),
-            code,
+            code: ties.code(),
+            named: ties.named.clone(),
+            untied: ties.untied.clone(),
         };
-        Ok(Self { command, program, env, timeout, cwd })
+        Ok(Self { command, program, env, timeout, cwd, ties })
     }
 
     /// Fails if something that was decided about has changed since.
-    pub(super) fn still_holds(&self, workspace: &Workspace) -> Result<(), ErrorPayload> {
+    ///
+    /// The working directory is held open and is the one the program starts in. The program and the files it is given are
+    /// opened by their names once more, by the system and by the program itself: whoever swaps one of them in between these
+    /// microseconds and the start is not noticed.
+    pub(super) fn still_holds(&self, workspace: &Workspace, secrets: &KnownSecrets) -> Result<(), ErrorPayload> {
         let changed = |what: &str| {
             let message = format!("{what} changed while this call waited; look at it and call again");
-            Err(fail::conflict(&self.shown(), message))
+            Err(fail::conflict(&self.shown(secrets), message))
         };
         let now = match walk(self.cwd.path()) {
             Ok(Found::Folder(folder)) => folder.identity().ok(),
@@ -67,19 +87,30 @@ impl Plan {
             return changed("the working directory");
         }
         let command = &self.command;
-        let resolved = fs::canonicalize(&self.program);
-        if resolved.is_ok_and(|resolved| resolved != command.program)
-            || code_files(workspace, &command.program, &command.argv, &command.cwd) != command.code
-        {
+        if fs::canonicalize(&self.program).ok().as_ref() != Some(&command.program) {
+            return changed("the program");
+        }
+        let now = Ties::find(workspace, &command.program, &command.argv, &command.cwd, search_path(&self.env));
+        if !self.ties.still_hold(&now) {
             return changed("the program or a file it is given");
         }
         Ok(())
     }
 
-    /// The command for people.
-    pub(super) fn shown(&self) -> String {
-        agent_policy::shorten(&quote_argv(&self.command.argv), 200).into_owned()
+    /// The working directory itself, for the program to start in. Nothing if there are no descriptors left.
+    pub(super) fn held_cwd(&self) -> Option<OwnedFd> {
+        self.cwd.fd().try_clone().ok()
     }
+
+    /// The command for people, without known secrets: those go first, as a secret that is quoted or cut is not found.
+    pub(super) fn shown(&self, secrets: &KnownSecrets) -> String {
+        shorten(&quote_argv(&redacted(&self.command.argv, secrets)), SHOWN_COLUMNS).into_owned()
+    }
+}
+
+/// The words without known secrets.
+pub(super) fn redacted(argv: &[String], secrets: &KnownSecrets) -> Vec<String> {
+    argv.iter().map(|word| secrets.redact(word).text.into_owned()).collect()
 }
 
 /// In whole milliseconds.
@@ -118,11 +149,22 @@ fn working_directory(workspace: &Workspace, requested: &str) -> Result<Folder, E
     }
 }
 
-fn environment(workspace: &Workspace) -> Vec<(OsString, OsString)> {
-    let mut env = workspace.settings().env.clone();
-    env.retain(|(name, _)| name != NO_PROMPT.0);
+/// What was handed in, but for what would mean another folder than the one the program starts in.
+fn environment(workspace: &Workspace, cwd: &Path) -> Vec<(OsString, OsString)> {
+    let set = |(name, value): &(OsString, OsString)| match name.to_str() {
+        Some(name) if name == NO_PROMPT.0 => None,
+        Some(PATH) => Some((PATH.into(), absolute_entries(value)?)),
+        Some("PWD") => Some(("PWD".into(), cwd.into())),
+        _ => Some((name.clone(), value.clone())),
+    };
+    let mut env: Vec<_> = workspace.settings().env.iter().filter_map(set).collect();
     env.push((NO_PROMPT.0.into(), NO_PROMPT.1.into()));
     env
+}
+
+/// Where the program itself looks for others.
+fn search_path(env: &[(OsString, OsString)]) -> Option<&OsStr> {
+    env.iter().find(|(name, _)| name == PATH).map(|(_, value)| value.as_os_str())
 }
 
 fn no_program(error: &ProgramError) -> ErrorPayload {

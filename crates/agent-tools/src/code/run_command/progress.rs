@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use agent_exec::{Progress, ProgressSink};
-use agent_policy::{KnownSecrets, MAX_SECRET_BYTES};
+use agent_policy::KnownSecrets;
 use agent_protocol::Object;
 use tokio::sync::watch;
 
-use super::{output::tail_text, plan::millis};
+use super::{output::live, plan::millis};
 use crate::CallContext;
 
 /// How often a view is made at most.
@@ -20,7 +20,7 @@ pub(super) fn channel(context: &CallContext) -> (Option<ProgressSink>, Option<wa
     if !context.progress.is_watched() {
         return (None, None);
     }
-    let (sink, views) = ProgressSink::channel(EVERY, TAIL + MAX_SECRET_BYTES);
+    let (sink, views) = ProgressSink::channel(EVERY, TAIL + context.secrets.longest());
     (Some(sink), Some(views))
 }
 
@@ -46,12 +46,6 @@ fn shown(view: &Progress, secrets: &KnownSecrets) -> Object {
 
 /// The end of what was printed so far. A secret may be cut off at its beginning, or may not have come whole yet.
 fn tail(secrets: &KnownSecrets, bytes: &[u8], total: u64) -> String {
-    let text = if total > bytes.len() as u64 {
-        tail_text(secrets, bytes, false)
-    } else {
-        let mut text = Vec::new();
-        secrets.stream().push(bytes, &mut text);
-        String::from_utf8_lossy(&text).into_owned()
-    };
+    let text = live(secrets, bytes, total);
     text[text.ceil_char_boundary(text.len().saturating_sub(TAIL))..].to_owned()
 }

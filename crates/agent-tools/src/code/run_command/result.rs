@@ -49,6 +49,7 @@ pub(super) fn of(
 ) -> Result<ToolOutput, ErrorPayload> {
     let (stdout, stderr) = (outputs.stdout.shown(&finished.stdout), outputs.stderr.shown(&finished.stderr));
     let references: Vec<_> = [("stdout", &stdout), ("stderr", &stderr)].into_iter().filter_map(reference).collect();
+    let redacted = stdout.redacted || stderr.redacted;
     let notes = [stdout.note, stderr.note, leftovers(finished.leftovers).map(str::to_owned)];
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     let ran = Ran {
@@ -69,6 +70,9 @@ pub(super) fn of(
     }
     output.content.extend(references);
     output.error = failure(finished.exit, shown, timeout);
+    if redacted {
+        output = output.with(ToolOutput::REDACTED, true);
+    }
     if finished.exit == Exit::Cancelled {
         output = output.with(ToolOutput::ABORTED, true).with(ToolOutput::PARTIAL, true);
     }
@@ -121,6 +125,9 @@ pub(super) fn not_started(shown: &str, error: &ExecError) -> ErrorPayload {
         ExecError::Spawn { source, .. } => start(source),
         ExecError::InterpreterMissing { .. } | ExecError::Cwd { .. } | ExecError::CwdNotDirectory { .. } => {
             ErrorPayload::new(ErrorCode::FileNotFound, format!("cannot start {shown}: {error}"))
+        }
+        ExecError::NoProgram { .. } => {
+            ErrorPayload::new(ErrorCode::ValidationError, format!("cannot start {shown}: {error}"))
         }
         // The plan rules these out, or the system failed.
         _ => ErrorPayload::new(ErrorCode::InternalError, format!("cannot run {shown}: {error}")),

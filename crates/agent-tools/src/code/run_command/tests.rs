@@ -1,3 +1,8 @@
+mod grants;
+mod secrets;
+mod session;
+mod ties;
+
 use std::{
     fs,
     os::unix::fs::{PermissionsExt, symlink},
@@ -11,10 +16,17 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    ProgressSink,
-    code::testing::{Tree, block_on, data},
+    ProgressSink, Tool,
+    code::{
+        testing::{Tree, block_on, data},
+        tool::Blocking,
+    },
     testing::{self, Shelf},
 };
+
+/// What a call takes that waits for a child it should not wait for, and far less than that, for a machine at work.
+const LONG_MS: u64 = 60_000;
+const SOON: Duration = Duration::from_secs(20);
 
 const SECRET: &str = "sk-QWERTYUIOPasdfghjkl";
 
@@ -76,17 +88,21 @@ fn the_environment_is_what_was_handed_in() {
     assert_eq!(facts.command.unwrap().env_names, ["PATH", "GIT_TERMINAL_PROMPT"]);
 }
 
-/// EXEC-01: a child that stays neither holds the call nor stays.
+/// EXEC-01: a child that stays neither holds the call nor stays, and the next call does not notice.
 #[test]
 fn background_children_do_not_hold_the_call() {
     let tree = Tree::new("run-background");
     for script in ["(while :; do echo x; sleep 0.1; done) & echo done", "sleep 600 & echo done"] {
         let started = Instant::now();
-        let ran = tree.ok(RunCommand, json!({"argv": ["sh", "-c", script], "timeout_ms": 30_000}));
-        assert!(started.elapsed() < Duration::from_secs(15));
+        let ran = tree.ok(RunCommand, json!({"argv": ["sh", "-c", script], "timeout_ms": LONG_MS}));
+        assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
         assert_eq!(ran["exit_code"], 0);
-        assert!(ran["stdout"].as_str().unwrap().contains("done"), "{ran}");
+        let stdout = ran["stdout"].as_str().unwrap();
+        // The loop may be faster than the shell.
+        assert!(stdout.trim_start_matches("x\n").starts_with("done\n"), "{ran}");
         assert_eq!(ran["note"], "processes it had left running were ended");
+        let next = run(&tree, &["echo", "next"]);
+        assert_eq!((&next["stdout"], &next["note"]), (&json!("next\n"), &Value::Null));
     }
 }
 
@@ -96,9 +112,11 @@ fn background_children_do_not_hold_the_call() {
 fn a_timeout_keeps_what_was_printed() {
     let tree = Tree::new("run-timeout");
     let script = "echo $$; echo begun >&2; sleep 300 | cat";
-    let output = output(&tree, json!({"argv": ["sh", "-c", script], "timeout_ms": 500}));
+    let started = Instant::now();
+    let output = output(&tree, json!({"argv": ["sh", "-c", script], "timeout_ms": 1000}));
+    assert!(started.elapsed() >= Duration::from_secs(1) && started.elapsed() < SOON, "{:?}", started.elapsed());
     let error = output.error.clone().unwrap();
-    assert_eq!((error.code, &error.details["timeout_ms"]), (ErrorCode::Timeout, &json!(500)));
+    assert_eq!((error.code, &error.details["timeout_ms"]), (ErrorCode::Timeout, &json!(1000)));
     let ran = data(&output);
     assert_eq!((&ran["exit_code"], &ran["stderr"]), (&Value::Null, &json!("begun\n")));
     assert_eq!(running_in_group(ran["stdout"].as_str().unwrap().trim()), [""; 0]);
@@ -221,13 +239,17 @@ fn working_directories_are_bounded() {
     tree.file("sub/x", "");
     tree.link("/etc", "link");
     let evil = tree.root.join("ws-evil").display().to_string();
+    let marker = tree.root.join("ran");
+    let touch = |cwd: &str| json!({"argv": ["touch", marker], "cwd": cwd});
     for cwd in [evil.as_str(), "../ws-evil", "sub/../..", "link", "../ws-evil/missing"] {
-        let arguments = json!({"argv": ["touch", "ran"], "cwd": cwd});
-        tree.refused(RunCommand, arguments, ErrorCode::WriteOutsideAllowedRoots);
+        tree.refused(RunCommand, touch(cwd), ErrorCode::WriteOutsideAllowedRoots);
+        assert!(!marker.exists(), "{cwd}: nothing was started");
     }
-    let message = tree.refused(RunCommand, json!({"argv": ["ls"], "cwd": "missing"}), ErrorCode::FileNotFound);
+    let message = tree.refused(RunCommand, touch("missing"), ErrorCode::FileNotFound);
+    assert!(!marker.exists());
     assert_eq!(message, "the working directory missing does not exist");
-    tree.refused(RunCommand, json!({"argv": ["ls"], "cwd": "sub/x"}), ErrorCode::ValidationError);
+    tree.refused(RunCommand, touch("sub/x"), ErrorCode::ValidationError);
+    assert!(!marker.exists());
 }
 
 /// EXEC-14: no shell is ever added, and whoever meant one is told.
@@ -240,6 +262,11 @@ fn no_shell_is_added() {
         tree.refused(RunCommand, json!({"argv": argv}), ErrorCode::ValidationError);
     }
     assert_eq!(run(&tree, &["ls", "-la", "|", "wc"])["exit_code"], 2);
+    let data = tree.file("data.csv", "touch ran\n1,2\n");
+    fs::set_permissions(data, fs::Permissions::from_mode(0o755)).unwrap();
+    let message = tree.refused(RunCommand, json!({"argv": ["./data.csv"]}), ErrorCode::ValidationError);
+    assert!(message.contains("has no `#!` line"), "{message}");
+    assert!(!tree.project().join("ran").exists());
     let message = tree.refused(RunCommand, json!({"argv": ["no-such-program"]}), ErrorCode::FileNotFound);
     assert!(message.contains("was not found"), "{message}");
 }
@@ -255,23 +282,25 @@ fn times_are_bounded() {
     tree.refused(RunCommand, json!({"argv": ["sleep", "60"]}), ErrorCode::Timeout);
 }
 
-/// STO-10: no known secret is shown or stored, however the output is cut.
+/// COD-7: a search path that means the folder a command is in would run what lies there.
 #[test]
-fn secrets_are_taken_out() {
-    let (mut tree, shelf) = with_shelf("run-secrets");
-    assert_eq!(run(&tree, &["echo", SECRET])["stdout"], "[secret API_KEY]\n");
-    tree.limits.stdout_bytes = 1000;
-    // The secret again and again, at every offset from every cut.
-    let script = format!("i=0; while [ $i -lt 5000 ]; do printf '%s%s' \"$i\" {SECRET}; i=$((i+1)); done");
-    let output = output(&tree, sh(&script));
-    let ran = data(&output);
-    let (_, whole) = shelf.get(ran["stdout_artifact_id"].as_str().unwrap());
-    let whole = String::from_utf8(whole).unwrap();
-    assert_eq!(whole.matches("[secret API_KEY]").count(), 5000);
-    for text in [ran["stdout"].as_str().unwrap(), whole.as_str()] {
-        let rest = text.replace("[secret API_KEY]", "");
-        // Not even a piece that a cut has left.
-        assert!(!["sk-", "QWE", "OPas", "hjkl"].iter().any(|piece| rest.contains(piece)), "{text}");
+fn only_absolute_folders_are_searched() {
+    let tree = Tree::new("run-path");
+    let planted = tree.file("ls", "#!/bin/sh\ntouch ran\n");
+    fs::set_permissions(planted, fs::Permissions::from_mode(0o755)).unwrap();
+    for path in [":/usr/bin:/bin", ".:/usr/bin:/bin", "/usr/bin::/bin", "/usr/bin:/bin:", "ws:/usr/bin:/bin", ":"] {
+        let mut settings = tree.settings();
+        settings.path_var = path.into();
+        settings.env = vec![("PATH".into(), path.into()), ("PWD".into(), "/".into())];
+        let tool = Blocking::new(RunCommand(Workspace::new(settings)));
+        for argv in [["/bin/sh", "-c", "ls"], ["/usr/bin/env", "ls", "."], ["/bin/sh", "-c", "echo $PATH"]] {
+            let arguments = testing::object(json!({"argv": argv}));
+            let output =
+                block_on(async { tool.prepare(arguments, tree.context.clone()).await.unwrap().call.run().await });
+            let ran = data(&output);
+            assert_eq!(ran["exit_code"], 0, "{path} {argv:?}: {ran}");
+            assert!(!tree.project().join("ran").exists(), "{path} {argv:?}");
+        }
     }
 }
 
@@ -311,7 +340,11 @@ fn the_facts_name_the_code() {
     let command = facts.command.unwrap();
     assert_eq!((&command.program, &command.cwd), (&script, &tree.project()));
     let code: Vec<_> = command.code.iter().map(|file| (file.path.clone(), file.writable)).collect();
-    assert_eq!(code, [(script, true), (config, true)]);
+    let folder = script.parent().unwrap().to_owned();
+    assert_eq!(code, [(script, true), (config, true), (folder, true)]);
+    let named: Vec<_> = command.named.iter().map(|target| target.requested.as_str()).collect();
+    assert_eq!(named, ["/bin/sh", "c.toml", outside.as_str(), "bin"]);
+    assert_eq!(command.untied, None);
     assert_eq!(command.code[1].hash, blake3::hash(b"x").to_string());
     assert!(facts.preview.starts_with("bin/run.sh plain --config=c.toml"), "{}", facts.preview);
     let facts = tree.facts(RunCommand, json!({"argv": ["sh", "-c", "true"]}));

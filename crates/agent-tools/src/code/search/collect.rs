@@ -39,6 +39,8 @@ pub(crate) struct Counts {
     pub(crate) binary: u64,
     pub(crate) too_big: u64,
     pub(crate) unreadable: u64,
+    /// Files with hits that are sensitive under another name.
+    pub(crate) second_names: u64,
 }
 
 impl Collector {
@@ -63,6 +65,10 @@ impl Collector {
             }
             Outcome::Binary => {
                 state.counts.binary += 1;
+                state.remember(path);
+            }
+            Outcome::SecondName => {
+                state.counts.second_names += 1;
                 state.remember(path);
             }
             Outcome::TooBig => state.counts.too_big += 1,

@@ -34,7 +34,9 @@ pub(crate) enum Outcome {
         hits: Vec<Hit>,
     },
     Binary,
-    /// A line in it is too long.
+    /// It has hits, and another name that is sensitive.
+    SecondName,
+    /// It is, or a line in it is too long.
     TooBig,
     Unreadable,
     Stopped,
@@ -60,15 +62,17 @@ impl FileSearch {
         Self { searcher, matcher, most }
     }
 
-    pub(crate) fn search(&mut self, file: impl Read, shown: &str, stop: &Stop) -> Outcome {
+    /// Files bigger than `max` bytes are not searched, whatever the system says of their size.
+    pub(crate) fn search(&mut self, file: impl Read, max: u64, shown: &str, stop: &Stop) -> Outcome {
         let mut found = Found { matcher: &self.matcher, most: self.most, path: shown, hits: Vec::new(), binary: false };
-        let searched = self.searcher.search_reader(&self.matcher, Stoppable { source: file, stop }, &mut found);
+        let source = Stoppable { source: file, left: max, stop };
+        let searched = self.searcher.search_reader(&self.matcher, source, &mut found);
         match searched {
             Ok(()) if found.binary => Outcome::Binary,
             Ok(()) => Outcome::Searched { hits: found.hits },
             Err(error) if error.raw_os_error().is_some() => Outcome::Unreadable,
             Err(error) if error.get_ref().is_some_and(|inner| inner.is::<Stopped>()) => Outcome::Stopped,
-            // What is left is the searcher's own refusal to buffer a line.
+            // What is left is the searcher's own refusal to buffer a line, and ours to go on.
             Err(_) => Outcome::TooBig,
         }
     }
@@ -77,6 +81,8 @@ impl FileSearch {
 /// A source that ends with an error when the search is over.
 struct Stoppable<'a, R> {
     source: R,
+    /// So many bytes are still read.
+    left: u64,
     stop: &'a Stop,
 }
 
@@ -85,7 +91,9 @@ impl<R: Read> Read for Stoppable<'_, R> {
         if self.stop.now() {
             return Err(io::Error::other(Stopped));
         }
-        self.source.read(buffer)
+        let read = self.source.read(buffer)?;
+        self.left = self.left.checked_sub(read as u64).ok_or(io::ErrorKind::FileTooLarge)?;
+        Ok(read)
     }
 }
 

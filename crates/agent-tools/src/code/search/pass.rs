@@ -2,13 +2,16 @@
 
 use std::{
     collections::HashSet,
-    fs::File,
-    path::Path,
-    sync::atomic::{AtomicU64, Ordering},
+    mem,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     thread::available_parallelism,
 };
 
-use ignore::{DirEntry, WalkState, overrides::Override};
+use ignore::overrides::Override;
+use rustix::fs::{FileType, fstat};
 
 use super::{
     collect::{Collector, State, key},
@@ -17,19 +20,22 @@ use super::{
     stop::Stop,
 };
 use crate::code::{
-    place::Folder,
-    traverse::{IgnoreFiles, traversal},
-    workspace::Workspace,
+    place::{Folder, Identity, OpenFile, identity, regular},
+    traverse::{Branch, IgnoreFiles, Level, Node, Pile, Tree, share},
+    workspace::{SecondNames, Workspace},
 };
 
 /// Bigger files are not searched. Bytes.
 const MAX_FILE: u64 = 256 * 1024 * 1024;
 /// More threads than this wait for the disk or for each other.
 const MAX_THREADS: usize = 8;
+/// So many files of a folder are searched at a stretch; the next ones may be somebody else's.
+const CHUNK: usize = 64;
 
 /// What to search, and how.
 pub(crate) struct Pass<'a> {
     pub(crate) workspace: &'a Workspace,
+    pub(crate) names: &'a SecondNames,
     /// The folder, held open; files are opened through it.
     pub(crate) folder: &'a Folder,
     pub(crate) glob: Option<&'a Override>,
@@ -48,60 +54,142 @@ pub(crate) struct Passed {
     pub(crate) sensitive: u64,
 }
 
+/// What is left to do.
+enum Job {
+    Folder(Branch),
+    Files(Arc<Level>, Vec<Node>),
+}
+
+/// A pass under way.
+struct Passing<'a> {
+    pass: &'a Pass<'a>,
+    tree: Tree<'a>,
+    collector: Collector,
+    unreadable: AtomicU64,
+    /// What must not be opened.
+    database: Vec<Identity>,
+}
+
 impl Pass<'_> {
     pub(crate) fn run(&self) -> Passed {
-        let (mut walk, sensitive) = traversal(self.folder.path(), self.ignore, self.workspace);
-        walk.threads(available_parallelism().map_or(1, usize::from).min(MAX_THREADS));
-        let collector = Collector::new(self.limit);
-        let unreadable = AtomicU64::new(0);
-        walk.build_parallel().run(|| {
+        let passing = Passing {
+            pass: self,
+            tree: Tree::new(self.folder, self.ignore, self.workspace),
+            collector: Collector::new(self.limit),
+            unreadable: AtomicU64::new(0),
+            database: self.workspace.session_database(),
+        };
+        let threads = available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+        share(Job::Folder(passing.tree.trunk()), threads, || {
             let mut search = FileSearch::new(self.query.matcher.clone(), self.limit + 1);
-            let (collector, unreadable) = (&collector, &unreadable);
-            Box::new(move |found| {
-                if self.stop.now() {
-                    collector.stopped();
-                    return WalkState::Quit;
-                }
-                match found {
-                    Ok(entry) => self.visit(&entry, &mut search, collector),
-                    Err(_) => {
-                        unreadable.fetch_add(1, Ordering::Relaxed);
-                    }
-                }
-                WalkState::Continue
-            })
+            let passing = &passing;
+            move |job, pile| match job {
+                Job::Folder(branch) => passing.folder(branch, &mut search, pile),
+                Job::Files(level, files) => passing.files(&level, &files, &mut search),
+            }
         });
-        let mut state = collector.finish();
-        state.counts.unreadable += unreadable.into_inner();
-        Passed { state, sensitive: sensitive.get() }
-    }
-
-    fn visit(&self, entry: &DirEntry, search: &mut FileSearch, collector: &Collector) {
-        let Ok(path) = entry.path().strip_prefix(self.folder.path()) else { return };
-        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-        if !is_file
-            || self.glob.is_some_and(|glob| glob.matched(path, false).is_ignore())
-            || self.known.is_some_and(|known| known.contains(&key(path)))
-            || collector.is_settled_before(path)
-        {
-            return;
-        }
-        collector.add(path, self.search(path, search));
-    }
-
-    fn search(&self, path: &Path, search: &mut FileSearch) -> Outcome {
-        let Ok(file) = self.folder.open_below(path) else { return Outcome::Unreadable };
-        let shown = self.workspace.show(&self.folder.path().join(path));
-        search_file(&file, &shown, search, &self.stop)
+        let sensitive = passing.tree.sensitive();
+        let mut state = passing.collector.finish();
+        state.counts.unreadable += passing.unreadable.into_inner();
+        Passed { state, sensitive }
     }
 }
 
-/// Searches an open file, if it is one and of a sane size.
-pub(crate) fn search_file(file: &File, shown: &str, search: &mut FileSearch, stop: &Stop) -> Outcome {
-    match file.metadata() {
-        Ok(found) if !found.is_file() => Outcome::Unreadable,
-        Ok(found) if found.len() > MAX_FILE => Outcome::TooBig,
-        Ok(_) => search.search(file, shown, stop),
-        Err(_) => Outcome::Unreadable,
+impl Passing<'_> {
+    fn stopped(&self) -> bool {
+        let stopped = self.pass.stop.now();
+        if stopped {
+            self.collector.stopped();
+        }
+        stopped
     }
+
+    fn unreadable(&self) {
+        self.unreadable.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Leaves folders in it for later, and of its files what others have time for.
+    fn folder(&self, branch: Branch, search: &mut FileSearch, pile: &Pile<Job>) {
+        if self.stopped() {
+            return;
+        }
+        let Ok(level) = self.tree.enter(branch).map(Arc::new) else { return self.unreadable() };
+        let Ok(nodes) = self.tree.nodes(&level) else { return self.unreadable() };
+        let mut files = Vec::new();
+        for node in nodes {
+            match node {
+                Ok(node) if node.kind == FileType::Directory => {
+                    if !pile.add(Job::Folder(level.branch(&node))) {
+                        self.unreadable();
+                    }
+                }
+                Ok(node) if node.kind == FileType::RegularFile && self.is_wanted(&node) => files.push(node),
+                Ok(_) => {}
+                Err(_) => return self.unreadable(),
+            }
+            if files.len() == CHUNK {
+                let files = mem::take(&mut files);
+                if !pile.is_wanted() {
+                    self.files(&level, &files, search);
+                } else if !pile.add(Job::Files(Arc::clone(&level), files)) {
+                    self.unreadable();
+                }
+            }
+        }
+        self.files(&level, &files, search);
+    }
+
+    fn is_wanted(&self, file: &Node) -> bool {
+        let Pass { glob, known, .. } = self.pass;
+        !glob.is_some_and(|glob| glob.matched(&file.path, false).is_ignore())
+            && !known.is_some_and(|known| known.contains(&key(&file.path)))
+    }
+
+    fn files(&self, level: &Level, files: &[Node], search: &mut FileSearch) {
+        for file in files {
+            if self.stopped() {
+                return;
+            }
+            if !self.collector.is_settled_before(&file.path) {
+                self.collector.add(&file.path, self.file(level, file, search));
+            }
+        }
+    }
+
+    fn file(&self, level: &Level, file: &Node, search: &mut FileSearch) -> Outcome {
+        let Some(file) = self.open(level, file) else { return Outcome::Unreadable };
+        let shown = self.pass.workspace.show(&file.path);
+        match search_file(&file, &shown, search, &self.pass.stop) {
+            Outcome::Searched { hits } if !hits.is_empty() && self.has_second_name(&file) => Outcome::SecondName,
+            outcome => outcome,
+        }
+    }
+
+    /// Opens a file without holding it first, as [`OpenFile::open`] does: with many small files that would cost as much
+    /// again as searching them. What the folder said of it has to do; whatever took its place meanwhile is opened without
+    /// waiting, and not read.
+    fn open(&self, level: &Level, file: &Node) -> Option<OpenFile> {
+        if self.database.iter().any(|(_, inode)| *inode == file.inode) {
+            return self.pass.workspace.open(&level.folder, &file.name).ok()?.ok();
+        }
+        let opened = level.folder.open_file(&file.name).ok()?;
+        let stat = fstat(&opened).ok()?;
+        if self.database.contains(&identity(&stat)) {
+            // It is closing it that would do harm: see `Workspace::open`.
+            mem::forget(opened);
+            return None;
+        }
+        let path = level.folder.path().join(&file.name);
+        regular(&stat).is_ok().then_some(OpenFile { file: opened, path, stat })
+    }
+
+    /// Whether a file that may be searched by its name may not be by another one.
+    fn has_second_name(&self, file: &OpenFile) -> bool {
+        !self.tree.is_allowed() && !self.pass.names.of(&file.stat, &file.path).is_empty()
+    }
+}
+
+/// Searches a file, if it is of a sane size.
+pub(crate) fn search_file(file: &OpenFile, shown: &str, search: &mut FileSearch, stop: &Stop) -> Outcome {
+    if file.size() > MAX_FILE { Outcome::TooBig } else { search.search(&file.file, MAX_FILE, shown, stop) }
 }

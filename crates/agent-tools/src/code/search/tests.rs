@@ -4,7 +4,7 @@ use agent_protocol::ErrorCode;
 use serde_json::{Value, json};
 
 use super::Search;
-use crate::code::testing::{Tree, block_on};
+use crate::code::testing::{Tree, block_on, code_unasked};
 
 fn search(tree: &Tree, arguments: Value) -> Value {
     tree.ok(Search, arguments)
@@ -45,12 +45,31 @@ fn hits_are_places_and_text() {
 /// SRCH-01: a query is never an option.
 #[test]
 fn queries_that_look_like_options() {
+    use std::os::unix::fs::PermissionsExt;
     let tree = Tree::new("search-options");
-    tree.file("f", "use --pre=/tmp/x.sh here\n-needle\n--help\n");
-    check(&tree, json!({"query": "--pre=/tmp/x.sh"}), &["f:1"]);
+    let (script, ran) = (tree.root.join("x.sh"), tree.root.join("x.ran"));
+    fs::write(&script, format!("#!/bin/sh\ntouch {}\n", ran.display())).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let option = format!("--pre={}", script.display());
+    tree.file("f", format!("use {option} here\n-needle\n--help\n"));
+    check(&tree, json!({"query": option}), &["f:1"]);
     check(&tree, json!({"query": "-needle"}), &["f:2"]);
     check(&tree, json!({"query": "--help"}), &["f:3"]);
     check(&tree, json!({"query": "--"}), &["f:1", "f:3"]);
+    assert!(!ran.exists(), "a query started a program");
+}
+
+/// READ-07: links are not followed, so that no tree is endless and nothing outside is found.
+#[test]
+fn links_are_not_followed() {
+    let tree = Tree::new("search-loops");
+    tree.file("d/e/f", "needle");
+    fs::write(tree.root.join("outside/f"), "needle").unwrap();
+    tree.link("..", "d/e/up");
+    tree.link("self", "d/self");
+    tree.link("/nope", "d/dangling");
+    tree.link(tree.root.join("outside"), "d/out");
+    check(&tree, json!({"query": "needle"}), &["d/e/f:1"]);
 }
 
 /// SRCH-02: ignored files are left out but not passed over in silence, and searched when they are named.
@@ -142,9 +161,10 @@ fn sensitive_files_are_not_searched() {
         let found = check(&tree, arguments, &[]);
         assert_eq!(found["note"], "no matches, in ignored files neither; not searched: 2 sensitive");
     }
-    let facts = tree.facts(Search, json!({"query": "STRIPE", "path": ".env"}));
-    assert!(tree.rules().sensitive(&facts.targets[0].resolved).is_some());
-    check(&tree, json!({"query": "STRIPE", "path": ".env"}), &[".env:1"]);
+    // One that is named is asked for.
+    let named = json!({"query": "STRIPE", "path": ".env"});
+    assert_eq!(code_unasked(tree.verdict(Search, named.clone())), ErrorCode::PermissionDenied);
+    check(&tree, named, &[".env:1"]);
 }
 
 /// SRCH-07: the process's own environment is not found by a search of `/proc`.
@@ -152,9 +172,15 @@ fn sensitive_files_are_not_searched() {
 #[test]
 fn proc_is_searched_without_its_secrets() {
     let tree = Tree::new("search-proc");
-    let found = search(&tree, json!({"query": "PATH=", "path": "/proc/self", "glob": "environ"}));
-    assert_eq!(found["matches"], json!([]));
-    assert!(found["note"].as_str().unwrap().contains("sensitive"), "{found}");
+    // Every environment has it.
+    for arguments in [json!({"query": "PATH=", "glob": "environ"}), json!({"query": "PATH="}), json!({"query": "KEY"})]
+    {
+        let mut arguments = arguments;
+        arguments["path"] = json!("/proc/self");
+        let found = search(&tree, arguments.clone());
+        assert!(places(&found).iter().all(|hit| !hit.contains("environ")), "{arguments}: {found}");
+        assert!(found["note"].as_str().unwrap().contains("sensitive"), "{arguments}: {found}");
+    }
 }
 
 /// SRCH-09: a regular expression that was meant as text is found as text, and one with an escape means what it says.
@@ -171,6 +197,29 @@ fn text_that_looks_like_a_pattern() {
     for query in ["", "a\nb"] {
         tree.refused(Search, json!({"query": query}), ErrorCode::ValidationError);
     }
+}
+
+/// SRCH-12: of a long line, what matches is shown.
+#[test]
+fn long_lines_show_what_matches() {
+    let tree = Tree::new("search-long");
+    tree.file("f", format!("{}key=1{}\n", "a".repeat(2500), "b".repeat(2500)));
+    let found = check(&tree, json!({"query": "key="}), &["f:1"]);
+    let text = found["matches"][0]["text"].as_str().unwrap();
+    assert!(text.contains("akey=1b") && text.len() < 400, "{text}");
+}
+
+/// COD-4: a file that grows while it is searched, or has no size at all, is searched up to a bound.
+#[test]
+fn endless_files_are_given_up() {
+    let query = super::Query::parse("needle").unwrap();
+    let stop = super::Stop { cancel: tokio_util::sync::CancellationToken::new(), deadline: None };
+    let outcome = |max| {
+        let lines = std::io::Read::take(std::io::repeat(b'\n'), 1 << 20);
+        super::FileSearch::new(query.matcher.clone(), 1).search(lines, max, "f", &stop)
+    };
+    assert!(matches!(outcome(1 << 20), super::file::Outcome::Searched { .. }));
+    assert!(matches!(outcome((1 << 20) - 1), super::file::Outcome::TooBig));
 }
 
 /// SRCH-11: the default limit holds, and the result stays below the threshold.
@@ -204,21 +253,6 @@ fn globs_choose() {
     glob("!*.rs", &["src/c.md:1"]);
     glob("*.{md,txt}", &["src/c.md:1"]);
     tree.refused(Search, json!({"query": "x", "glob": "{"}), ErrorCode::ValidationError);
-}
-
-/// COD-1: a link that appears during a search is not followed, on the way or at the end.
-#[test]
-fn files_are_opened_through_the_folder() {
-    let tree = Tree::new("search-below");
-    tree.file("d/real", "x");
-    fs::write(tree.root.join("outside/secret"), "x").unwrap();
-    tree.link(tree.root.join("outside"), "d/out");
-    tree.link(tree.root.join("outside/secret"), "d/file");
-    let crate::code::place::Found::Folder(folder) = tree.workspace().find("d").unwrap() else { panic!("a folder") };
-    assert!(folder.open_below("real".as_ref()).is_ok());
-    for path in ["out/secret", "file", "../d/out/secret"] {
-        assert!(folder.open_below(path.as_ref()).is_err(), "{path}");
-    }
 }
 
 #[test]

@@ -1,3 +1,8 @@
+mod cases;
+mod properties;
+mod races;
+mod special;
+
 use super::*;
 use crate::code::{place::Found, testing::Tree};
 use std::fs;
@@ -43,7 +48,8 @@ fn second_names_of_sensitive_files_are_found() {
     fs::write(&key, "secret").unwrap();
     fs::hard_link(&key, tree.project().join("k.txt")).unwrap();
     let file = tree.workspace().open_file("k.txt").unwrap();
-    let target = tree.workspace().target("k.txt", file.path(), Access::Read, &file.stat);
+    let target =
+        tree.workspace().target("k.txt", file.path(), Access::Read, &file.stat, &SecondNames::new(&tree.workspace()));
     assert_eq!((target.links, target.aliases), (2, vec![key]));
 }
 
@@ -53,7 +59,8 @@ fn hard_links_are_fine() {
     let tree = Tree::new("hard-links");
     fs::hard_link(tree.file("AGENTS.md", "x"), tree.project().join("copy.md")).unwrap();
     let file = tree.workspace().open_file("copy.md").unwrap();
-    let target = tree.workspace().target("copy.md", file.path(), Access::Read, &file.stat);
+    let target =
+        tree.workspace().target("copy.md", file.path(), Access::Read, &file.stat, &SecondNames::new(&tree.workspace()));
     assert_eq!((target.kind, target.links, target.aliases), (TargetKind::File, 2, vec![]));
 }
 

@@ -126,6 +126,20 @@ proptest! {
         prop_assert_eq!(applied.text, [&before[..], new.as_bytes(), &after[..]].concat());
     }
 
+    /// Many places at once, in texts of one kind of line end: as if done by hand from left to right, and nothing else.
+    #[test]
+    fn bytes_between_stay(
+        text in "[ab\u{e9}\n]{1,40}", old in "[ab\n]{1,3}", new in "[abc\n]{0,3}", crlf: bool,
+    ) {
+        let ends = |text: &str| if crlf { text.replace('\n', "\r\n") } else { text.to_owned() };
+        let (text, expected) = (ends(&text), ends(&text).replace(&ends(&old), &ends(&new)));
+        // A text without a line end is not known to be of this kind.
+        prop_assume!(text != expected && (!crlf || text.contains('\n')));
+        let applied = apply(text.as_bytes(), &[all(&old, &new)]).unwrap();
+        prop_assert_eq!(applied.replacements, text.matches(&ends(&old)).count());
+        prop_assert_eq!(String::from_utf8(applied.text).unwrap(), expected);
+    }
+
     /// A CRLF file stays one: editing it and editing its LF twin come to the same.
     #[test]
     fn crlf_files_are_like_lf_files(

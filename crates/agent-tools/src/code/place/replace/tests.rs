@@ -181,6 +181,24 @@ fn a_swapped_folder_redirects_nothing() {
     assert_eq!(names(&root.join("ws/moved")), [""; 0]);
 }
 
+/// COD-8: a folder that is moved out while its file is being written takes nothing along.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_moved_meanwhile_gets_nothing() {
+    let root = agent_testkit::scratch("moved-meanwhile");
+    for (n, path) in ["ws/d/f", "ws/e/new/f"].into_iter().enumerate() {
+        let folder = root.join(path).parent().unwrap().to_owned();
+        fs::create_dir_all(if n == 0 { folder.as_path() } else { folder.parent().unwrap() }).unwrap();
+        let outside = root.join(format!("outside-{n}"));
+        let result = writable(&root.join(path)).replace(&Fence::new(), |file| {
+            fs::rename(&folder, &outside)?;
+            file.write_all(b"x")
+        });
+        changed(result);
+        assert_eq!(names(&outside), [""; 0]);
+    }
+}
+
 /// RUN-12: after the end of the run nothing is made, and a write under way does not take its place.
 #[test]
 fn a_late_write_changes_nothing() {

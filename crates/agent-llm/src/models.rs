@@ -1,4 +1,5 @@
-//! Asks the server which models it has, when it has not the one that was asked for (PRV-19).
+//! Asks a server which models it has, when it has not the one that was asked for (PRV-19). OpenAI's list and Anthropic's have
+//! in common what is read here.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -24,11 +25,11 @@ struct Model {
     id: String,
 }
 
-/// Adds the names of the models there are.
-pub(super) async fn explain(error: ProviderError, ask: Ask<'_>) -> ProviderError {
+/// Adds the names of the models there are, as the list at `path` has them.
+pub(crate) async fn explain(error: ProviderError, ask: Ask<'_>, path: &'static str) -> ProviderError {
     let ProviderError::Refusal(mut refusal) = error else { return error };
     if refusal.kind == RefusalKind::ModelNotFound {
-        let call = Call { method: Method::Get, path: "models", headers: ask.headers.clone(), body: Bytes::new() };
+        let call = Call { method: Method::Get, path, headers: ask.headers.clone(), body: Bytes::new() };
         let body = ask.body(call, LIST_BYTES).await.unwrap_or_default();
         if let Ok(models) = serde_json::from_slice::<Models>(&body) {
             refusal.hint = hint(&models.data.iter().map(|model| model.id.as_str()).collect::<Vec<_>>(), ask.model);

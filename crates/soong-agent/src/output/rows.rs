@@ -1,0 +1,110 @@
+//! Lines of others in rows of ours.
+//!
+//! A terminal that wraps a line goes on at its left border, where the beginning of a line decides whose it is. So whatever
+//! a model, a file or a tool has written is wrapped here, and every row of it begins with a border.
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthChar;
+
+/// Narrower terminals than this get rows of this width.
+const LEAST: usize = 20;
+/// A tab becomes blanks up to the next multiple of this.
+const TAB: usize = 4;
+
+/// How wide rows may be, and characters may turn out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Width {
+    columns: usize,
+    ambiguous_is_wide: bool,
+}
+
+/// Where a line may be broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Breaks {
+    /// Where the row is full.
+    Anywhere,
+    /// After a blank or a slash, if one is near.
+    AtWords,
+}
+
+impl Width {
+    /// `ambiguous_is_wide`: the terminal may draw letters wide that others do not, as East Asian ones do.
+    pub(crate) fn new(columns: usize, ambiguous_is_wide: bool) -> Self {
+        Self { columns: columns.max(LEAST), ambiguous_is_wide }
+    }
+
+    /// How many columns a row fills. The last one stays empty: terminals do not agree on what happens behind it.
+    fn usable(self) -> usize {
+        self.columns - 1
+    }
+
+    /// The most columns that a terminal may use. They do not agree on symbols, emoji and accents, and a row that turns
+    /// out too long is worse than one that turns out short.
+    fn of(self, c: char) -> usize {
+        if c.is_ascii() {
+            return 1;
+        }
+        let known = c.is_alphanumeric() && !self.ambiguous_is_wide;
+        c.width().unwrap_or(1).max(if known { 1 } else { 2 })
+    }
+
+    fn of_all(self, text: &str) -> usize {
+        text.chars().map(|c| self.of(c)).sum()
+    }
+}
+
+/// One line as rows that no terminal of this width wraps: `first` before the first of them, `rest`, which is as long,
+/// before the others. Nothing is lost: without what stands before them the rows together are the line, with its tabs as
+/// blanks. The line is escaped and has no line break in it.
+pub(crate) fn wrapped(first: &str, rest: &str, line: &str, width: Width, breaks: Breaks) -> Vec<String> {
+    let room = width.usable().saturating_sub(first.len()).max(1);
+    let line = without_tabs(line, width);
+    let (mut rows, mut row, mut used) = (Vec::new(), first.to_owned(), 0);
+    for piece in line.graphemes(true).flat_map(|cluster| pieces(cluster, room, width)) {
+        let columns = width.of_all(piece);
+        if used + columns > room {
+            let carried = match breaks {
+                Breaks::Anywhere => String::new(),
+                Breaks::AtWords => last_word(&mut row, first.len(), room - columns, width),
+            };
+            used = width.of_all(&carried);
+            rows.push(std::mem::replace(&mut row, format!("{rest}{carried}")));
+        }
+        row.push_str(piece);
+        used += columns;
+    }
+    rows.push(row);
+    rows
+}
+
+/// A letter with its accents is one piece, unless it would fill more than a row.
+fn pieces(cluster: &str, room: usize, width: Width) -> impl Iterator<Item = &str> {
+    let whole = width.of_all(cluster) <= room;
+    cluster.split_inclusive(move |_| !whole).filter(|piece| !piece.is_empty())
+}
+
+/// Takes the word away that has begun at the end of a row, unless it is most of the row or fills more than `room`.
+fn last_word(row: &mut String, border: usize, room: usize, width: Width) -> String {
+    let line = &row[border..];
+    let start = line.rfind([' ', '/']).map(|at| at + 1).filter(|start| *start > line.len() / 2);
+    let start = start.filter(|start| width.of_all(&line[*start..]) <= room);
+    start.map(|start| row.split_off(border + start)).unwrap_or_default()
+}
+
+fn without_tabs(line: &str, width: Width) -> String {
+    let mut blank = String::with_capacity(line.len());
+    let mut column = 0;
+    for c in line.chars() {
+        let columns = if c == '\t' { TAB - column % TAB } else { width.of(c) };
+        if c == '\t' {
+            blank.push_str(&" ".repeat(columns))
+        } else {
+            blank.push(c)
+        }
+        column += columns;
+    }
+    blank
+}
+
+#[cfg(test)]
+mod tests;

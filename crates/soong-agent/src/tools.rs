@@ -1,0 +1,56 @@
+//! `soong-agent tools [NAME]`.
+
+use agent_core::{ToolStatus, escape_for_terminal, inspect_tools, shorten, tool_reference};
+
+use crate::Outcome;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+/// Room for a tool's description beside the other columns of a line.
+const DESCRIPTION_COLUMNS: usize = 72;
+
+pub(crate) fn run(name: Option<&str>, output: &mut Output) -> Outcome {
+    let tools = inspect_tools(None)?;
+    let page = match name {
+        None => list(&tools),
+        Some(name) => {
+            let found = tools.iter().find(|tool| tool.definition.name == name);
+            page(found.ok_or_else(|| unknown(name, &tools))?)
+        }
+    };
+    output.page(&escape_for_terminal(&page));
+    Ok(Exit::Completed)
+}
+
+fn list(tools: &[ToolStatus]) -> String {
+    let width = tools.iter().map(|tool| tool.definition.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for tool in tools {
+        let about = match tool.withheld {
+            Some(why) => format!("not available: {why}"),
+            None => {
+                let asks = if tool.asks { "asks first" } else { "no asking" };
+                format!("{asks:10}  {}", shorten(&tool.definition.description, DESCRIPTION_COLUMNS))
+            }
+        };
+        text.push_str(&format!("{:width$}  {about}\n", tool.definition.name));
+    }
+    text.push_str(
+        "\nWhatever touches sensitive files asks first. `soong-agent tools NAME` shows what a tool takes.\n",
+    );
+    text
+}
+
+fn page(tool: &ToolStatus) -> String {
+    let state = match tool.withheld {
+        Some(why) => format!("Not available: {why}."),
+        None if tool.asks => "Available; you are asked before each call.".to_owned(),
+        None => "Available; runs unasked unless it touches sensitive files.".to_owned(),
+    };
+    format!("{}\n{state}\n", tool_reference(&tool.definition))
+}
+
+fn unknown(name: &str, tools: &[ToolStatus]) -> Failure {
+    let names: Vec<_> = tools.iter().map(|tool| tool.definition.name.as_str()).collect();
+    Failure::usage(format!("there is no tool {name:?}; there are {}", names.join(", ")))
+}
