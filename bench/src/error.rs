@@ -29,6 +29,10 @@ pub(crate) enum BenchError {
     Setup { what: String },
     #[error("there is nothing to take a median of")]
     Nothing,
+    #[error("the redactor cannot be made")]
+    Patterns { source: agent_policy::PatternsError },
+    #[error("the bare search cannot be built")]
+    Search { source: aho_corasick::BuildError },
     #[error("a request of soong-agent cannot be read")]
     Body { source: serde_json::Error },
 }

@@ -3,7 +3,9 @@
 mod instructions;
 mod perf_1;
 mod perf_2;
+mod perf_3;
 mod perf_7;
+mod redactor;
 
 use std::time::Duration;
 
@@ -34,7 +36,8 @@ impl Suite {
 }
 
 /// All there are, in the order of the rule book.
-pub(crate) const SUITES: &[Suite] = &[perf_1::SUITE, perf_2::SUITE, perf_7::SUITE, instructions::SUITE];
+pub(crate) const SUITES: &[Suite] =
+    &[perf_1::SUITE, perf_2::SUITE, perf_3::SUITE, perf_7::SUITE, redactor::SUITE, instructions::SUITE];
 
 /// What every suite gets.
 pub(crate) struct Bench {

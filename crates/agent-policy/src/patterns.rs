@@ -1,12 +1,13 @@
 //! Secrets nobody told us about, found by their shape and replaced by markers (STO-10, second class).
 //!
-//! One search for keywords runs over the text. Each keyword belongs to a rule, a scanner written by hand that looks around
-//! its hit and names what is to be cut. Three properties hold by construction:
+//! One search for keywords runs over the text. Each keyword belongs to a rule, a scanner written by hand that looks
+//! around its hit and names what is to be cut. Three properties hold by construction:
 //!
-//! - **Linear.** A rule looks a bounded way back, and forward over a run that no other hit of its keyword lies in, or that
-//!   it cuts; what decides about a value of any length is its first [`window::SAMPLE`] bytes.
-//! - **Idempotent.** A rule sees the text between two markers only. Where what it reads reaches a marker, it refuses, unless
-//!   more text could only have confirmed it. So what it refused beside a secret it refuses beside the marker too.
+//! - **Linear.** A rule looks a bounded way back, and forward over a run that no other hit of its keyword lies in, or
+//!   that it cuts; what decides about a value of any length is its first [`window::SAMPLE`] bytes.
+//! - **Idempotent.** A rule sees the text between two markers only (cookies go on behind them), and what will be cut
+//!   counts as a marker at once. Where what it reads reaches a marker, it refuses, unless more text could only have
+//!   confirmed it: what it refused beside a secret it refuses beside the marker too.
 //! - **Nothing else changes.** The result is the text with the cuts replaced.
 
 mod aws;
@@ -28,7 +29,7 @@ mod url;
 mod value;
 mod window;
 
-use std::{borrow::Cow, fmt, ops::Range, sync::Arc};
+use std::{borrow::Cow, cmp::Reverse, fmt, ops::Range, sync::Arc};
 
 use aho_corasick::{AhoCorasick, Input};
 
@@ -76,7 +77,8 @@ impl SecretPatterns {
         Ok(Self { search, rules })
     }
 
-    /// Replaces what looks like a secret; the text around it is untouched. Of two that overlap, the one found first wins.
+    /// Replaces what looks like a secret; the text around it is untouched. Of two that overlap, the one found first
+    /// wins.
     #[must_use]
     pub fn redact<'t>(&self, text: &'t str) -> Redacted<'t> {
         let cuts = self.cuts(text.as_bytes());
@@ -96,12 +98,12 @@ impl SecretPatterns {
 
     /// What is to be replaced, in order, apart from each other.
     fn cuts(&self, text: &[u8]) -> Vec<Cut> {
-        let mut scan = Scan { text, markers: Markers::new(text), at: 0, floor: 0, cuts: Vec::new(), passed: 0 };
+        let mut scan = Scan { text, markers: Markers::new(text), at: 0, floor: 0, cuts: Vec::new(), ahead: Vec::new() };
         loop {
             let stop = scan.stop();
             match self.search.find(Input::new(text).range(scan.at..stop)) {
-                Some(found) => scan.meet(self.rules[found.pattern().as_usize()], found.range(), stop),
-                None if stop == text.len() && scan.passed == scan.cuts.len() => return scan.cuts,
+                Some(found) => scan.meet(self.rules[found.pattern().as_usize()], found.range()),
+                None if scan.ahead.is_empty() => return scan.cuts,
                 None => scan.pass(),
             }
         }
@@ -116,19 +118,20 @@ struct Scan<'t> {
     at: usize,
     /// Before it everything is decided; no rule looks there.
     floor: usize,
-    /// In order. From `passed` on they lie ahead: between a keyword and what is cut for it there may be others, which see
-    /// the cut as if its marker stood there already.
+    /// What is decided, in order.
     cuts: Vec<Cut>,
-    passed: usize,
+    /// What will be cut further on, the nearest last. Between a keyword and its cut there may be other keywords; they
+    /// see the cut as if its marker stood there already.
+    ahead: Vec<Cut>,
 }
 
 impl Scan<'_> {
     /// How far the next keyword may reach.
     fn stop(&self) -> usize {
-        self.cuts.get(self.passed).map_or(self.text.len(), |cut| cut.range.start)
+        self.ahead.last().map_or(self.text.len(), |cut| cut.range.start)
     }
 
-    fn meet(&mut self, rule: Rule, found: Range<usize>, stop: usize) {
+    fn meet(&mut self, rule: Rule, found: Range<usize>) {
         // Where nothing is cut the search goes on inside the keyword, which may hide another.
         self.at = found.start + 1;
         if matches!(rule, Rule::Marker) {
@@ -138,29 +141,36 @@ impl Scan<'_> {
             }
             return;
         }
-        let limit = self.markers.next(found.start).min(stop);
-        let window = Window::new(self.text, self.floor..limit, found, &self.cuts[self.passed..]);
+        let limit = self.markers.next(found.start).min(self.stop());
         let mut new = Vec::new();
-        rule.look(&window, &mut new);
-        if new.is_empty() {
-            return;
-        }
-        let floor = self.floor;
-        self.cuts.extend(
-            new.into_iter().map(|Cut { range, marker }| Cut { range: floor + range.start..floor + range.end, marker }),
-        );
-        self.cuts[self.passed..].sort_by_key(|cut| cut.range.start);
+        rule.look(&Window::new(self.text, self.floor..limit, found, &self.ahead), &mut new);
+        self.add(new);
         while self.stop() < self.at {
             self.pass();
         }
     }
 
+    /// Adds cuts that count from the floor.
+    fn add(&mut self, mut new: Vec<Cut>) {
+        for cut in &mut new {
+            cut.range = self.floor + cut.range.start..self.floor + cut.range.end;
+        }
+        let stop = self.stop();
+        let mixed = new.last().is_some_and(|last| last.range.end > stop);
+        self.ahead.extend(new.into_iter().rev());
+        if mixed {
+            // Cookies behind a cut that lies ahead already.
+            window::looked_at(self.ahead.len());
+            self.ahead.sort_by_key(|cut| Reverse(cut.range.start));
+        }
+    }
+
     /// Leaves the next cut behind.
     fn pass(&mut self) {
-        if let Some(cut) = self.cuts.get(self.passed) {
+        if let Some(cut) = self.ahead.pop() {
             self.at = self.at.max(cut.range.end);
             self.floor = cut.range.end;
-            self.passed += 1;
+            self.cuts.push(cut);
         }
     }
 }

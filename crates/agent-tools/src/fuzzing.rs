@@ -8,8 +8,8 @@ const MAX_MESSAGE: usize = 8 * 1024;
 /// Applies a diff of the file called `path` to its text, and then, as if there were none, to nothing.
 ///
 /// # Panics
-/// If something does not hold that always must: what is applied changes the text, by at least one hunk; the outcome is the
-/// same every time; why it does not apply is told briefly.
+/// If something does not hold that always must: what is applied changes the text, by at least one hunk; what comes
+/// of it is the same every time; why it does not apply is told briefly.
 pub fn apply_diff(original: &[u8], path: &str, diff: &str) {
     let names = Names::new([path.as_bytes()]);
     for (text, numbers) in [(Some(original), Numbers::Count), (Some(original), Numbers::Stale), (None, Numbers::Count)]
@@ -25,6 +25,7 @@ pub fn apply_diff(original: &[u8], path: &str, diff: &str) {
                 assert!(message.len() <= MAX_MESSAGE, "a message of {} bytes: {message}", message.len());
             }
         }
-        assert_eq!(outcome, patch(text, &names, diff, numbers), "another outcome");
+        // Why it does not apply may differ: the nearest text is looked for only so long.
+        assert_eq!(outcome.ok(), patch(text, &names, diff, numbers).ok(), "another outcome");
     }
 }

@@ -1,7 +1,7 @@
 //! Just enough of base64 to look into `Basic` credentials.
 
-/// Whether the text before the first colon that `encoded` holds is printable ASCII, as a user's name is. Looks at the first
-/// `max` bytes.
+/// Whether the text before the first colon that `encoded` holds is printable ASCII, as a user's name is. Looks at the
+/// first `max` bytes.
 pub(super) fn holds_user(encoded: &[u8], max: usize) -> bool {
     let sixes: Vec<u8> = encoded.iter().take(max).map_while(|&byte| value(byte)).collect();
     let bytes = sixes.chunks(4).flat_map(|four| {

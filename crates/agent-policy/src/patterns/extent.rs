@@ -67,11 +67,8 @@ fn beginning(window: &Window<'_>, link: &Link, place: Place) -> Option<(usize, C
     if link.sign == Sign::Tag {
         return Some((link.at, Close::Tag, false));
     }
-    let mut places = vec![link.at];
-    if link.sign == Sign::Colon {
-        places.extend(annotation(window, link.at)?);
-    }
-    for at in places.into_iter().rev() {
+    let typed = if link.sign == Sign::Colon { annotation(window, link.at)? } else { None };
+    for at in [typed, Some(link.at)].into_iter().flatten() {
         if let Some((start, close)) = opening(window, at) {
             return Some((start, close, false));
         }

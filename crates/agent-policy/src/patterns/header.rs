@@ -70,16 +70,16 @@ pub(super) enum Header {
 impl Header {
     pub(super) fn of(name: &[u8]) -> Option<Self> {
         let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
-        match () {
-            () if is("cookie") => Some(Self::Cookie),
-            () if is("set-cookie") || is("set-cookie2") => Some(Self::SetCookie),
-            () => None,
+        if is("cookie") {
+            Some(Self::Cookie)
+        } else {
+            (is("set-cookie") || is("set-cookie2")).then_some(Self::SetCookie)
         }
     }
 }
 
-/// Goes through `name=value` pairs for as long as they are some. It passes nothing by that could hold another header but what
-/// it cuts, so that many headers on one line take no longer than one.
+/// Goes through `name=value` pairs for as long as they are some. It passes nothing by that could hold another header
+/// but what it cuts, so that many headers on one line take no longer than one.
 pub(super) fn cookies(
     text: &[u8],
     from: usize,

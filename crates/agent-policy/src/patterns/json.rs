@@ -13,9 +13,9 @@ use super::{SecretPatterns, marker, name, value};
 const MAX_KEY: usize = 96;
 
 impl SecretPatterns {
-    /// Replaces what looks like a secret in all strings and keys; true if there was one. A string is looked at by itself and
-    /// as the value of its key (of `password`, of `Cookie`; an item of a list, of the list's; `value` of what `name` or
-    /// `key` beside it says; and what follows an option, of that). Numbers stay.
+    /// Replaces what looks like a secret in all strings and keys; true if there was one. A string is looked at by
+    /// itself and as the value of its key (of `password`, of `Cookie`; an item of a list, of the list's; `value` of
+    /// what `name` or `key` beside it says; and what follows an option, of that). Numbers stay.
     pub fn redact_json(&self, value: &mut Json) -> bool {
         let mut hit = false;
         // A list of work instead of recursion: values may be nested as deep as their maker likes.
@@ -26,7 +26,7 @@ impl SecretPatterns {
                 Json::Array(items) => {
                     let mut before = None;
                     for item in items {
-                        let option = before.take().unwrap_or_else(|| name.clone());
+                        let option = before.take().unwrap_or(name);
                         before = item.as_str().and_then(Name::of_option);
                         open.push((option, item));
                     }
@@ -37,7 +37,7 @@ impl SecretPatterns {
                     let beside = beside.map(Name::of_key);
                     for (key, field) in fields.iter_mut() {
                         let is_value = key.eq_ignore_ascii_case("value");
-                        let name = beside.clone().filter(|_| is_value).unwrap_or_else(|| Name::of_key(key));
+                        let name = beside.filter(|_| is_value).unwrap_or_else(|| Name::of_key(key));
                         open.push((name, field));
                     }
                 }

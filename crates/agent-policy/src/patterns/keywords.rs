@@ -33,7 +33,8 @@ impl Rule {
     }
 }
 
-/// Found in upper and lower case; a rule that cares looks again. Of those that begin at the same place the longest counts.
+/// Found in upper and lower case; a rule that cares looks again. Of those that begin at the same place the longest
+/// counts.
 const WORDS: &[(&str, Look)] = &[
     ("AKIA", aws::look),
     ("ASIA", aws::look),

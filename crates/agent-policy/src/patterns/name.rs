@@ -63,17 +63,17 @@ impl<'t> Name<'t> {
 const PASSWORDS: &str = "password passwd passphrase passcode passwort";
 
 /// What comes before `pass` or `pwd` where it is surely short for a password.
-const OWNERS: &str = "db database user admin root mysql postgres pg redis smtp mail email ftp ssh proxy http auth login sudo \
-    vpn wifi ldap key";
+const OWNERS: &str = "db database user admin root mysql postgres pg redis smtp mail email ftp ssh proxy http \
+    auth login sudo vpn wifi ldap key";
 
 /// Words before `key` that make it a secret one. Not `public`, `primary`, `cache`, `sort`.
-const KEY_OWNERS: &str = "api access secret private priv auth signing sign encryption encrypt crypt cipher aes hmac jwt master \
-    account app application consumer client subscription storage shared service server ssh license licence admin root deploy \
-    webhook write integration session maps functions vault sas";
+const KEY_OWNERS: &str = "api access secret private priv auth signing sign encryption encrypt crypt cipher aes \
+    hmac jwt master account app application consumer client subscription storage shared service server ssh \
+    license licence admin root deploy webhook write integration session maps functions vault sas";
 
 /// Tokens that only say where to go on reading, or what a text is made of.
-const PLAIN_TOKENS: &str = "pagetoken nexttoken continuationtoken synctoken padtoken eostoken bostoken unktoken septoken \
-    clstoken masktoken stoptoken cancellationtoken canceltoken";
+const PLAIN_TOKENS: &str = "pagetoken nexttoken continuationtoken synctoken padtoken eostoken bostoken unktoken \
+    septoken clstoken masktoken stoptoken cancellationtoken canceltoken";
 
 /// What a name says by its end; `None` for names of other things.
 pub(super) fn kind(name: &[u8]) -> Option<Kind> {

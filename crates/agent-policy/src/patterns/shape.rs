@@ -97,5 +97,5 @@ enum Kind {
 /// For the body of a token, whose first letters say enough: anything but words and placeholders.
 pub(super) fn is_generated(body: &[u8]) -> bool {
     let shape = Shape::of(body);
-    shape.distinct >= 6 && (shape.digits > 0 || (shape.lower > 1 && shape.upper > 1))
+    shape.distinct >= 6 && (shape.digits > 0 || (shape.lower > 0 && shape.upper > 1))
 }

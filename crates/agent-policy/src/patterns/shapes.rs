@@ -7,26 +7,33 @@ use super::{Cut, marker};
 /// Keys of several model providers begin alike. Shorter ones are none; bytes.
 const SK_MIN: usize = 20;
 
+/// What says whose key it is; others are told from words by their mixture.
+const VENDORS: &[(&str, &str)] = &[
+    ("ant-", "[redacted anthropic key]"),
+    ("or-", "[redacted openrouter key]"),
+    ("proj-", "[redacted openai key]"),
+    ("svcacct-", "[redacted openai key]"),
+    ("admin-", "[redacted openai key]"),
+];
+
 pub(super) fn sk(window: &Window<'_>, cuts: &mut Vec<Cut>) {
     if !window.has(window.start, b"sk-") || !window.begins(window.start, is_base64_url) {
         return;
     }
     let end = window.run(window.end, is_base64_url);
     let body = &window.text[window.end..end];
-    // The beginning may be words (`proj-`, `ant-api03-`), or all there is.
-    let random = |count: usize| body.get(..count).is_some_and(|part| Shape::of(part).is_random());
-    if ![SK_MIN, 32, 2 * SK_MIN].into_iter().any(random) {
-        return;
-    }
-    let marker = match body {
-        [b'a', b'n', b't', b'-', ..] => "[redacted anthropic key]",
-        [b'o', b'r', b'-', ..] => "[redacted openrouter key]",
-        [b'p', b'r', b'o', b'j', b'-', ..] | [b's', b'v', b'c', b'a', b'c', b'c', b't', b'-', ..] => {
-            "[redacted openai key]"
+    let vendor = VENDORS.iter().find(|(word, _)| body.starts_with(word.as_bytes()));
+    let beginning = |from: usize, count: usize| body.get(from..from + count);
+    let (found, marker) = match vendor {
+        Some((word, marker)) => (beginning(word.len(), SK_MIN).is_some_and(shape::is_generated), *marker),
+        None => {
+            let random = |count| beginning(0, count).is_some_and(|part| Shape::of(part).is_random());
+            ([SK_MIN, 32, 2 * SK_MIN].into_iter().any(random), "[redacted api key]")
         }
-        _ => "[redacted api key]",
     };
-    cuts.push(Cut { range: window.start..end, marker });
+    if found {
+        cuts.push(Cut { range: window.start..end, marker });
+    }
 }
 
 /// Two parts after the prefix.

@@ -30,14 +30,14 @@ fn is_variable(text: &[u8]) -> bool {
 }
 
 fn holds_filler(text: &[u8]) -> bool {
-    const PARTS: &str = "${ {{ $( #{ <% %{ ... … xxxx **** example placeholder changeme change-me change_me redacted process.env \
-        getenv environ";
+    const PARTS: &str = "${ {{ $( #{ <% %{ ... … xxxx **** example placeholder changeme change-me change_me \
+        redacted process.env getenv environ";
     PARTS.split(' ').any(|part| contains(text, part))
 }
 
 fn is_filler(text: &[u8]) -> bool {
-    const WORDS: &str = "true false yes no on off none null nil undefined todo tbd unset masked removed omitted dummy sample \
-        foo bar baz foobar value string str abc xxx self this password passwd secret token apikey";
+    const WORDS: &str = "true false yes no on off none null nil undefined todo tbd unset masked removed omitted \
+        dummy sample foo bar baz foobar value string str abc xxx self this password passwd secret token apikey";
     const STARTS: &str = "your insert replace enter dummy change-this change_this put-";
     let starts =
         |start: &str| text.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start.as_bytes()));
@@ -47,8 +47,9 @@ fn is_filler(text: &[u8]) -> bool {
 
 /// A path, a URL, a name or a call in source code.
 pub(super) fn is_code(value: &Value<'_>) -> bool {
-    const SCOPES: &str = "os. env. env: self. this. config. settings. options. opts. args. secrets. vars. var. local. data. \
-        req. request. ctx. params. props. state. process. vault: file: arn: ref: op: ssm: keychain: keyring:";
+    const SCOPES: &str = "os. env. env: self. this. config. settings. options. opts. args. secrets. vars. var. \
+        local. data. req. request. ctx. params. props. state. process. vault: file: arn: ref: op: ssm: keychain: \
+        keyring:";
     let text = value.sample;
     looked_at(text.len());
     let of_words = text.iter().all(|&byte| is_word(byte) || b".:>/-".contains(&byte));
@@ -56,8 +57,8 @@ pub(super) fn is_code(value: &Value<'_>) -> bool {
         return true;
     }
     // `self.token`, `config::TOKEN`, `secrets/token`.
-    let joined = text.iter().any(|byte| matches!(byte, b'.' | b'/')) || contains(text, "::") || contains(text, "->");
-    let path = of_words && joined && !text.iter().any(u8::is_ascii_digit);
+    let joined = text.iter().any(|byte| matches!(byte, b'.' | b'/')) || contains(text, "->");
+    let path = of_words && ((joined && !text.iter().any(u8::is_ascii_digit)) || contains(text, "::"));
     // `OPENAI_API_KEY`.
     let variable = text.contains(&b'_') && text.iter().all(|&byte| is_word(byte) && !byte.is_ascii_lowercase());
     path || (variable && !Shape::of(text).is_random())

@@ -1,6 +1,6 @@
 mod corpus;
 mod json;
-mod own_source;
+mod own_source_tests;
 mod properties;
 mod work;
 

@@ -4,7 +4,8 @@ use super::shape::Shape;
 use super::window::{SAMPLE, Window};
 use super::{Cut, marker, value};
 
-/// Between the colon and the `@`; or, without a colon, instead of the user. A slash ends it, so no two hits look at the same.
+/// Between the colon and the `@`; or, without a colon, instead of the user. A slash ends it, so no two hits look at
+/// the same.
 pub(super) fn look(window: &Window<'_>, cuts: &mut Vec<Cut>) {
     let end = window.run(window.end, is_authority);
     let authority = &window.text[window.end..end];

@@ -35,7 +35,8 @@ pub(super) fn is_secret(kind: Kind, place: Place, value: &Value<'_>) -> bool {
             length >= min::PASSWORD_IN_ENVIRONMENT && (!blank || (value.is_quoted() && value.next.is_some()))
         }
         Place::Environment => {
-            length >= min::KEY_IN_ENVIRONMENT && !blank && (shape.letters() > 0 || length >= min::NUMBER)
+            let number = shape.letters() == 0 || text.starts_with(b"0x");
+            length >= if number { min::NUMBER } else { min::KEY_IN_ENVIRONMENT } && !blank
         }
         Place::Query | Place::Option if blank => false,
         Place::Query if pass => length >= min::PASSWORD_IN_ENVIRONMENT,
@@ -56,7 +57,7 @@ fn is_plain_secret(kind: Kind, shape: &Shape, value: &Value<'_>) -> bool {
         return false;
     }
     match kind {
-        _ if value.wrapped => is_key(shape),
+        _ if value.wrapped => shape.digits > 0 && is_key(shape),
         Kind::Key if value.is_quoted() => is_key(shape),
         Kind::Key => shape.length >= min::BARE_KEY && shape.digits > 0 && is_key(shape),
         Kind::Password if value.is_quoted() => shape.length >= min::PASSWORD && is_quoted_password(shape, value.sample),
@@ -105,8 +106,8 @@ fn ends_as_label(text: &[u8]) -> bool {
 
 /// `u32`, `varchar255`, `sha256`: a name of a type, a number behind it.
 fn is_type(text: &[u8]) -> bool {
-    const TYPES: &str = "i u f int uint float char nchar varchar nvarchar str string text bytes utf sha md aes base bcrypt \
-        scrypt argon oauth input arg param value line level step phase round version option";
+    const TYPES: &str = "i u f int uint float char nchar varchar nvarchar str string text bytes utf sha md aes \
+        base bcrypt scrypt argon oauth input arg param value line level step phase round version option";
     let letters = text.iter().position(u8::is_ascii_digit).unwrap_or(text.len());
     let (name, number) = text.split_at(letters);
     number.iter().all(|&byte| byte.is_ascii_digit() || byte == b'_') && is_one_of(TYPES, name.trim_ascii_end())
@@ -114,11 +115,12 @@ fn is_type(text: &[u8]) -> bool {
 
 /// What stands in a form or a schema where a password would stand.
 fn is_word_of_forms(text: &[u8]) -> bool {
-    const WORDS: &str = "string text textfield integer number object array boolean bytes required optional invalid missing \
-        wrong incorrect expired forgot reset change update hidden visible input field label title prompt default unknown \
-        disabled enabled empty blank binary base64 bcrypt scrypt argon2 pbkdf2 sha256 oauth2 bearer basic refresh access \
-        client server static private public varchar keyring keychain stdin prompted ignore include exclude strict confirm \
-        verify validate username email userpass interactive description";
+    const WORDS: &str = "string text textfield integer number object array boolean bytes required optional \
+        invalid missing wrong incorrect expired forgot reset change update hidden visible input field label \
+        title prompt default unknown disabled enabled empty blank binary base64 bcrypt scrypt argon2 pbkdf2 \
+        sha256 oauth2 bearer basic refresh access client server static private public varchar keyring keychain \
+        stdin prompted ignore include exclude strict confirm verify validate username email userpass interactive \
+        description";
     is_one_of(WORDS, text)
 }
 

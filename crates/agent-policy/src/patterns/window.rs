@@ -1,6 +1,6 @@
 //! What a rule may look at, and the only ways it looks.
 
-use std::ops::Range;
+use std::{cmp::Reverse, ops::Range};
 
 use super::{Cut, marker};
 
@@ -20,7 +20,7 @@ pub(super) struct Window<'t> {
     pub(super) beyond: &'t [u8],
     /// Where the window begins in the whole text, which the cuts count from.
     floor: usize,
-    /// What will be cut further on, in order.
+    /// What will be cut further on, the nearest last.
     ahead: &'t [Cut],
 }
 
@@ -38,7 +38,7 @@ impl<'t> Window<'t> {
 
     /// The length of the marker at a place beyond the window, or of what will be one.
     pub(super) fn marker(&self, at: usize) -> Option<usize> {
-        let cut = self.ahead.binary_search_by_key(&(self.floor + at), |cut| cut.range.start);
+        let cut = self.ahead.binary_search_by_key(&Reverse(self.floor + at), |cut| Reverse(cut.range.start));
         cut.map_or_else(|_| marker::length(self.beyond.get(at..)?), |index| Some(self.ahead[index].range.len()))
     }
 

@@ -22,7 +22,9 @@ pub(crate) fn diff(path: &str, before: Option<&[u8]>, after: &[u8]) -> String {
     // A name with a line break in it must not look like a line of the diff.
     let path = escape_word(path);
     let (old, new) = (lossy(old), lossy(after));
-    let diff = TextDiff::configure().timeout(MAX_TIME).diff_lines(old.as_str(), new.as_str());
+    // Not `diff_lines`: to it a lone CR ends a line.
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+    let diff = TextDiff::configure().timeout(MAX_TIME).newline_terminated(true).diff_slices(&old, &new);
     let from = if before.is_some() { format!("a/{path}") } else { "/dev/null".to_owned() };
     diff.unified_diff().context_radius(3).header(&from, &format!("b/{path}")).to_string()
 }
@@ -51,6 +53,10 @@ mod tests {
         );
 
         assert_eq!(diff("a\nb", None, b"x\n").lines().count(), 4);
+        assert_eq!(
+            diff("m", Some(b"a\rb\r\nc"), b"a\rB\r\nc"),
+            "--- a/m\n+++ b/m\n@@ -1,2 +1,2 @@\n-a\rb\r\n+a\rB\r\n c\n\\ No newline at end of file\n"
+        );
         assert_eq!(diff("n", None, b"x\n"), "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n");
     }
 

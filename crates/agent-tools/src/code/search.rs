@@ -29,7 +29,7 @@ use super::{
 use crate::{CallContext, Prepared, ToolOutput};
 use collect::{Collector, Counts, State};
 use file::{FileSearch, Hit};
-use pass::{Pass, Passed, search_file};
+use pass::{Pass, Passed, search_named};
 use query::Query;
 use stop::Stop;
 
@@ -186,7 +186,7 @@ impl Searching {
         let look = |query: &Query| {
             let collector = Collector::new(limit);
             let mut search = FileSearch::new(query.matcher.clone(), limit + 1);
-            collector.add(file.path(), search_file(file, &shown, &mut search, &self.stop(None)));
+            collector.add(file.path(), search_named(file, &shown, &mut search, &self.stop(None)));
             Passed { state: collector.finish(), sensitive: 0 }
         };
         self.or_as_text(look(&self.query), |query| {
@@ -290,7 +290,7 @@ impl State {
 fn skipped(counts: Counts, sensitive: u64) -> Option<String> {
     let kinds = [
         (counts.binary, "binary"),
-        (counts.too_big, "too big"),
+        (counts.too_big, "too big unless named"),
         (counts.unreadable, "unreadable"),
         (sensitive, "sensitive"),
     ];

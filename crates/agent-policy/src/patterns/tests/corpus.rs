@@ -13,6 +13,9 @@ const HARMLESS: &str = include_str!("../corpus/harmless.txt");
 /// How often each line is filled with other random characters.
 const FILLS: u64 = 8;
 
+/// The fills that are tried where only a few texts are.
+pub(super) const SEEDS: std::ops::Range<u64> = 1..400;
+
 /// A simple generator of random characters; the same every time.
 pub(super) struct Random(u64);
 
@@ -86,6 +89,7 @@ fn filling(word: &str, random: &mut Random) -> Option<String> {
 }
 
 /// A line with its secrets, without them, and the secrets.
+#[derive(Clone)]
 pub(super) struct Planted {
     pub(super) text: String,
     pub(super) expected: String,
@@ -157,6 +161,15 @@ fn look_alikes_stay() {
         }));
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
+}
+
+/// STO-10: with any random characters; so many fills that a rule that relies on luck would show.
+#[test]
+fn tokens_are_found_whatever_their_characters() {
+    let patterns = patterns();
+    for planted in SEEDS.flat_map(|seed| planted(SECRETS, seed)) {
+        assert_eq!(patterns.redact(&planted.text).text, planted.expected, "{}", planted.text);
+    }
 }
 
 /// How many of 2000 random values of a kind a name such as `api_key` does not give away.

@@ -20,17 +20,17 @@ pub(super) enum By {
 }
 
 impl By {
-    fn apply(&self, path: &str, text: &[u8], names: &Names, numbers: Numbers) -> Result<Edited, ErrorPayload> {
+    fn apply(&self, path: &str, text: &[u8], names: &Names, numbers: Numbers) -> Result<Outcome, ErrorPayload> {
         match self {
             Self::Edits(edits) => {
                 let Applied { text, replacements } = apply(text, edits).map_err(|error| refused(path, &error))?;
                 let replacements = (replacements != edits.len()).then_some(replacements);
-                Ok(Edited { text, edits: edits.len(), replacements })
+                Ok(Outcome { text, edits: edits.len(), replacements })
             }
             Self::Diff(diff) => {
                 let patched = patch(Some(text), names, diff, numbers);
                 let Patched { text, hunks } = patched.map_err(|error| misfit(path, &error, numbers))?;
-                Ok(Edited { text, edits: hunks, replacements: None })
+                Ok(Outcome { text, edits: hunks, replacements: None })
             }
         }
     }
@@ -56,7 +56,7 @@ impl By {
 }
 
 /// A text after all of it.
-struct Edited {
+struct Outcome {
     text: Vec<u8>,
     edits: usize,
     replacements: Option<usize>,
@@ -113,7 +113,7 @@ pub(super) fn changed(place: &Destination, by: &By, names: &Names, numbers: Numb
     let text = encoding
         .decode(content)
         .ok_or_else(|| fail::invalid(format!("{path} is not valid UTF-16; it cannot be edited without damage")))?;
-    let Edited { text: after, edits, replacements } = by.apply(path, &text, names, numbers)?;
+    let Outcome { text: after, edits, replacements } = by.apply(path, &text, names, numbers)?;
     // EDIT-22: the text is what comes after the mark.
     let marked = |text: &[u8]| text.starts_with(MARK.as_bytes());
     if !encoding.mark().is_empty() && marked(&after) && !marked(&text) {

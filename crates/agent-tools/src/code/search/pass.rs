@@ -189,7 +189,12 @@ impl Passing<'_> {
     }
 }
 
-/// Searches a file, if it is of a sane size.
+/// Searches a file of many, if it is of a sane size.
 pub(crate) fn search_file(file: &OpenFile, shown: &str, search: &mut FileSearch, stop: &Stop) -> Outcome {
     if file.size() > MAX_FILE { Outcome::TooBig } else { search.search(&file.file, MAX_FILE, shown, stop) }
+}
+
+/// Searches a file that was named, however big it is, to the end that it had when it was opened.
+pub(crate) fn search_named(file: &OpenFile, shown: &str, search: &mut FileSearch, stop: &Stop) -> Outcome {
+    search.search(&file.file, file.size().max(MAX_FILE), shown, stop)
 }

@@ -134,7 +134,7 @@ fn what_cannot_be_searched_is_counted() {
     let found = crate::code::testing::data(&output);
     assert_eq!(
         (places(&found), &found["note"]),
-        (vec!["a:1".to_owned()], &json!("not searched: 1 too big, 1 unreadable"))
+        (vec!["a:1".to_owned()], &json!("not searched: 1 too big unless named, 1 unreadable"))
     );
 }
 
@@ -220,6 +220,25 @@ fn endless_files_are_given_up() {
     };
     assert!(matches!(outcome(1 << 20), super::file::Outcome::Searched { .. }));
     assert!(matches!(outcome((1 << 20) - 1), super::file::Outcome::TooBig));
+}
+
+/// COD-4: among many, a file that is too big is counted; one that is named is searched to its end.
+#[test]
+fn big_files_are_searched_when_named() {
+    let tree = Tree::new("search-big");
+    let path = tree.file("big.log", "");
+    let mut file = fs::File::create(&path).unwrap();
+    let line = [b"x".repeat((1 << 20) - 1), b"\n".to_vec()].concat();
+    for _ in 0..257 {
+        std::io::Write::write_all(&mut file, &line).unwrap();
+    }
+    std::io::Write::write_all(&mut file, b"needle\n").unwrap();
+    drop(file);
+    let found = search(&tree, json!({"query": "needle"}));
+    assert_eq!((places(&found).len(), &found["note"]), (0, &json!("no matches, in ignored files neither; not searched: 1 too big unless named")));
+    let found = search(&tree, json!({"query": "needle", "path": "big.log"}));
+    assert_eq!(places(&found), ["big.log:258"]);
+    fs::remove_file(path).unwrap();
 }
 
 /// SRCH-11: the default limit holds, and the result stays below the threshold.

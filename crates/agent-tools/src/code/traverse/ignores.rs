@@ -64,9 +64,8 @@ impl Ignores {
         let mut top = is_repository(folder);
         while !top {
             let at = levels.last().unwrap_or(folder);
-            if at.path().parent().is_none() {
-                return None;
-            }
+            // The root is in itself.
+            at.path().parent()?;
             let parent = at.parent().ok()?;
             top = is_repository(&parent);
             levels.push(parent);

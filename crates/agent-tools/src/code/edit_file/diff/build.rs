@@ -39,7 +39,12 @@ pub(super) fn build(text: &[u8], hunks: &[Hunk<'_>], places: &[usize]) -> Vec<u8
         }
         let before = reader.last;
         let old: Vec<&[u8]> = (0..hunk.old_len()).map_while(|_| reader.next()).collect();
-        Writer::new(hunk, before, &old, reader.rest).write(hunk, &old, &mut out);
+        let was_open = old.last().map_or(is_open(&out), |line| is_open(line));
+        let stays_open = reader.rest.is_empty() && was_open && !hunk.old_is_open();
+        let next = old.iter().copied().chain(reader.peek()).find_map(End::of);
+        let near = before.or(next).unwrap_or(End::Lf);
+        let ends = Ends::of(hunk, &old);
+        Writer { ends, near, stays_open, removed: Vec::new(), added: 0 }.write(hunk, &old, &mut out);
     }
     out.extend_from_slice(reader.rest);
     out
@@ -54,14 +59,18 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
+    fn peek(&self) -> Option<&'t [u8]> {
+        let length = memchr::memchr(b'\n', self.rest).map_or(self.rest.len(), |at| at + 1);
+        Some(&self.rest[..length]).filter(|line| !line.is_empty())
+    }
+
     /// The next line, with its end.
     fn next(&mut self) -> Option<&'t [u8]> {
-        let length = memchr::memchr(b'\n', self.rest).map_or(self.rest.len(), |at| at + 1);
-        let (line, rest) = self.rest.split_at(length);
-        self.rest = rest;
+        let line = self.peek()?;
+        self.rest = &self.rest[line.len()..];
         self.line += 1;
         self.last = End::of(line).or(self.last);
-        (!line.is_empty()).then_some(line)
+        Some(line)
     }
 }
 
@@ -79,7 +88,7 @@ enum Ends {
 impl Ends {
     fn of(hunk: &Hunk<'_>, old: &[&[u8]]) -> Self {
         let mut ends = Self::Unknown;
-        for (line, in_file) in hunk.old().zip(old) {
+        for (line, in_file) in hunk.old_lines().zip(old) {
             match End::of(in_file) {
                 Some(end) if line.cr == (end == End::Crlf) => ends = Self::Diff,
                 Some(_) => return Self::File,
@@ -95,32 +104,16 @@ struct Writer {
     ends: Ends,
     /// How lines around here end: the one before, or else one that comes.
     near: End,
-    /// How the removed lines of this change end, and how many lines were added for them.
-    removed: (Vec<Option<End>>, usize),
-    /// The last line of the new text gets no end.
+    /// EDIT-24: a text without a newline at its end keeps to that, unless the diff speaks of it.
     stays_open: bool,
+    /// How the removed lines of this change end.
+    removed: Vec<Option<End>>,
+    /// How many lines were added for them.
+    added: usize,
 }
 
 impl Writer {
-    fn new(hunk: &Hunk<'_>, before: Option<End>, old: &[&[u8]], after: &[u8]) -> Self {
-        let next = after.split_inclusive(|byte| *byte == b'\n').next();
-        let near = before.or_else(|| old.iter().copied().chain(next).find_map(End::of));
-        // EDIT-24: a file without a newline at its end keeps to that, unless the diff speaks of it. No newline before the
-        // hunk is what an insertion at such an end looks like.
-        let was_open = old.last().is_some_and(|line| End::of(line).is_none());
-        Self {
-            ends: Ends::of(hunk, old),
-            near: near.unwrap_or(End::Lf),
-            removed: (Vec::new(), 0),
-            stays_open: after.is_empty() && was_open && !hunk.old_is_open(),
-        }
-    }
-
     fn write(mut self, hunk: &Hunk<'_>, old: &[&[u8]], out: &mut Vec<u8>) {
-        let is_open = |out: &[u8]| out.last().is_some_and(|last| *last != b'\n');
-        if old.is_empty() && is_open(out) {
-            self.stays_open = true;
-        }
         let (mut old, mut left) = (old.iter(), hunk.lengths().new);
         for line in &hunk.lines {
             left -= usize::from(line.is_new());
@@ -131,9 +124,9 @@ impl Writer {
                 (Kind::Context, in_file) => {
                     out.extend_from_slice(in_file.copied().unwrap_or_default());
                     self.near = in_file.and_then(|line| End::of(line)).unwrap_or(self.near);
-                    self.removed = (Vec::new(), 0);
+                    (self.removed, self.added) = (Vec::new(), 0);
                 }
-                (Kind::Removed, in_file) => self.removed.0.push(in_file.and_then(|line| End::of(line))),
+                (Kind::Removed, in_file) => self.removed.push(in_file.and_then(|line| End::of(line))),
                 (Kind::Added, _) => {
                     out.extend_from_slice(line.text.as_bytes());
                     let end = self.end(line);
@@ -147,20 +140,17 @@ impl Writer {
 
     /// The end of an added line. Where the file's word counts: that of the line it replaces, or of one near it.
     fn end(&mut self, line: &Line<'_>) -> End {
-        let (removed, added) = &mut self.removed;
-        let replaced = removed.get(*added).copied().flatten();
-        *added += 1;
-        self.near = replaced.or_else(|| removed.last().copied().flatten()).unwrap_or(self.near);
+        let replaced = self.removed.get(self.added).or(self.removed.last());
+        self.near = replaced.copied().flatten().unwrap_or(self.near);
+        self.added += 1;
         match self.ends {
-            Ends::Diff => {
-                if line.cr {
-                    End::Crlf
-                } else {
-                    End::Lf
-                }
-            }
-            Ends::Unknown if line.cr => End::Crlf,
+            Ends::Diff | Ends::Unknown if line.cr => End::Crlf,
+            Ends::Diff => End::Lf,
             Ends::Unknown | Ends::File => self.near,
         }
     }
+}
+
+fn is_open(text: &[u8]) -> bool {
+    text.last().is_some_and(|last| *last != b'\n')
 }

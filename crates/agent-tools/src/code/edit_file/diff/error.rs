@@ -18,11 +18,11 @@ pub(crate) enum DiffError {
     NoHunk,
     #[error("the diff {what}, which is not supported: a diff can only change the text of the file at path")]
     Unsupported { what: &'static str },
-    #[error("line {line} of the diff names another file ({found}) than path; a call changes one file")]
+    #[error("line {line} of the diff names another file ({found}); a call changes one file, the one at path")]
     OtherFile { line: usize, found: String },
     #[error("line {line} of the diff begins a second file header; put all hunks of the file below one")]
     SecondHeader { line: usize },
-    #[error("the diff is of a new file (from /dev/null), but the file exists")]
+    #[error("the diff is of a new file (from /dev/null), but the file exists; give a diff of what is in it")]
     Exists,
     #[error("the file does not exist; a diff that creates it has added lines (+) only")]
     Missing,
@@ -73,7 +73,7 @@ pub(crate) enum HunkError {
     )]
     Ambiguous { count: String, lines: Vec<usize> },
     #[error(
-        "fits at line {line} only, which is before or within the hunk above it; order hunks by line, join those that touch"
+        "fits at line {line}, which is before or within the hunk above it; order hunks by line, join those that overlap"
     )]
     Order { line: usize },
     #[error("only adds lines and its line numbers are not certain; add an unchanged line next to them")]

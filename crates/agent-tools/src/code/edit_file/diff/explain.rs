@@ -23,17 +23,18 @@ pub(super) fn why_missing(source: &Source<'_>, hunk: &Hunk<'_>) -> String {
     if source.lines() == 0 {
         return "the file is empty; a hunk for it has added lines (+) only".to_owned();
     }
-    if let Some(why) = not_at_end(source, hunk).or_else(|| is_done(source, hunk)) {
+    if let Some(why) = not_at_end(source, hunk) {
         return why;
     }
-    let old: Vec<&Line<'_>> = hunk.old().collect();
+    let old: Vec<&Line<'_>> = hunk.old_lines().collect();
     let why = match nearest(source, hunk, &old) {
         Some(start) => first_difference(source, &old, start),
         None => hint::nearest(source.text(), &text_of(&old))
             .map(|near| format!("none of its old lines is in the file; {near}")),
     };
     let why = why.unwrap_or_else(|| "none of its old lines is in the file".to_owned());
-    format!("{why}; read the file and copy unchanged and removed lines exactly")
+    let done = is_done(source, hunk).unwrap_or_default();
+    format!("{why}{done}; read the file and copy unchanged and removed lines exactly")
 }
 
 /// The lines are there, but not where a marker says.
@@ -56,7 +57,7 @@ fn is_done(source: &Source<'_>, hunk: &Hunk<'_>) -> Option<String> {
         return None;
     }
     let line = source.places(&hunk.new_block()).first()? + 1;
-    Some(format!("but its new lines are in the file already, at line {line}; it may have been applied before"))
+    Some(format!("; its new lines are at line {line} already, so it may have been applied before"))
 }
 
 /// Where most of the lines are at their place, and nearest to the stated line if that is so at many. `None`: nowhere even

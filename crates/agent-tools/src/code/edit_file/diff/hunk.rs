@@ -85,43 +85,43 @@ impl Hunk<'_> {
         self.lengths().old
     }
 
-    pub(super) fn old(&self) -> impl DoubleEndedIterator<Item = &Line<'_>> {
+    pub(super) fn old_lines(&self) -> impl DoubleEndedIterator<Item = &Line<'_>> {
         self.lines.iter().filter(|line| line.is_old())
     }
 
-    pub(super) fn new(&self) -> impl DoubleEndedIterator<Item = &Line<'_>> {
+    pub(super) fn new_lines(&self) -> impl DoubleEndedIterator<Item = &Line<'_>> {
         self.lines.iter().filter(|line| line.is_new())
     }
 
     /// The old lines, each with LF.
     pub(super) fn old_block(&self) -> Vec<u8> {
-        block(self.old())
+        block(self.old_lines())
     }
 
     /// The new lines, each with LF.
     pub(super) fn new_block(&self) -> Vec<u8> {
-        block(self.new())
+        block(self.new_lines())
     }
 
     /// Whether a marker says that the old text ends without a line end.
     pub(super) fn old_is_open(&self) -> bool {
-        self.old().next_back().is_some_and(|line| !line.ends)
+        self.old_lines().next_back().is_some_and(|line| !line.ends)
     }
 
     /// Whether a marker says that the file ends with this hunk.
     pub(super) fn is_at_end(&self) -> bool {
-        self.old_is_open() || self.new().next_back().is_some_and(|line| !line.ends)
+        self.old_is_open() || self.new_lines().next_back().is_some_and(|line| !line.ends)
     }
 
     /// A hunk changes something, and markers stand at the ends of its sides only.
     pub(super) fn check(&self) -> Result<(), HunkError> {
         // `rev().skip(1)`: all but the last.
-        if self.old().rev().skip(1).chain(self.new().rev().skip(1)).any(|line| !line.ends) {
+        if self.old_lines().rev().skip(1).chain(self.new_lines().rev().skip(1)).any(|line| !line.ends) {
             return Err(HunkError::Marker);
         }
         let same = |(old, new): (&Line<'_>, &Line<'_>)| (old.text, old.cr, old.ends) == (new.text, new.cr, new.ends);
         let Lengths { old, new } = self.lengths();
-        if old == new && self.old().zip(self.new()).all(same) { Err(HunkError::Unchanged) } else { Ok(()) }
+        if old == new && self.old_lines().zip(self.new_lines()).all(same) { Err(HunkError::Unchanged) } else { Ok(()) }
     }
 }
 

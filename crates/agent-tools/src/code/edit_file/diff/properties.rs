@@ -126,7 +126,9 @@ proptest! {
     #[test]
     fn twins_stay_twins(a in text(Kind::Lf, 24), b in text(Kind::Lf, 24), radius in 0..4usize) {
         // A text without any line end is its own twin.
-        prop_assume!(a != b && a.contains('\n'));
+        if a == b || !a.contains('\n') {
+            return Ok(());
+        }
         let twin = |text: &str| text.replace('\n', "\r\n");
         prop_assert_eq!(apply(&twin(&a), &diff_of(&a, &b, radius)), Ok(twin(&b)));
     }
@@ -142,7 +144,9 @@ proptest! {
             1 => format!("new {line}\nline {line}\n"),
             _ => format!("line {line}\n"),
         }).collect();
-        prop_assume!(a != b);
+        if a == b {
+            return Ok(());
+        }
         let above: String = (0..above).map(|line| format!("above {line}\n")).collect();
         prop_assert_eq!(apply(&(above.clone() + &a), &diff_of(&a, &b, radius)), Ok(above + &b));
     }
@@ -156,7 +160,9 @@ proptest! {
         let closed = |text: String| if text.ends_with('\n') { text } else { text + "\n" };
         let (a, b) = (closed(a), closed(b));
         let shifted = closed(spliced(&a, &other, at, Kind::Lf));
-        prop_assume!(a != b);
+        if a == b {
+            return Ok(());
+        }
         let diff = diff_of(&a, &b, radius);
         let outcomes = outcomes(&lines(&shifted), &blocks(&diff));
         match apply(&shifted, &diff) {
@@ -172,7 +178,9 @@ proptest! {
     /// A diff of which any line of a hunk got lost is not applied as if it were whole.
     #[test]
     fn lost_lines_are_noticed((a, b, radius) in pair(), lost: prop::sample::Index) {
-        prop_assume!(a != b);
+        if a == b {
+            return Ok(());
+        }
         let diff = diff_of(&a, &b, radius);
         let mut lines = lines(&diff);
         let of_hunks: Vec<usize> = (2..lines.len()).filter(|at| !lines[*at].starts_with(['@', '\\'])).collect();
