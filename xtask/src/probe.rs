@@ -32,6 +32,9 @@ pub(crate) enum Outcome {
     Broken,
 }
 
+/// A model that said something so long ago is still at it: even slow ones write a word in this time.
+const WRITING: Duration = Duration::from_secs(10);
+
 /// Runs what the arguments ask for. `print` gets the report piece by piece, `note` a line for people while they wait.
 ///
 /// # Errors
@@ -79,7 +82,12 @@ async fn probe(
 /// A check's verdict, in time.
 async fn bounded(check: &Check, target: &Target, patience: Duration) -> Verdict {
     // Dropping what the check was doing closes its connection.
-    tokio::time::timeout(patience, (check.run)(target))
-        .await
-        .unwrap_or_else(|_| Err(Miss::Failed(format!("not done after {} s (--timeout)", patience.as_secs_f32()))))
+    tokio::time::timeout(patience, (check.run)(target)).await.unwrap_or_else(|_| {
+        let late = format!("not done after {} s (--timeout)", patience.as_secs());
+        Err(match target.silent_for() {
+            Some(silent) if silent < WRITING => Miss::ModelDidNot(format!("{late}, and still writing")),
+            Some(silent) => Miss::Failed(format!("{late}, silent for the last {} s", silent.as_secs())),
+            None => Miss::Failed(format!("{late}, nothing of the answer came")),
+        })
+    })
 }

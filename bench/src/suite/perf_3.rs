@@ -129,24 +129,24 @@ fn anthropic() -> Body {
     let name = |line: &str| line.split('"').nth(3).unwrap_or_default().to_owned();
     let wire: String = lines.iter().map(|line| format!("event: {}\ndata: {line}\n\n", name(line))).collect();
 
+    // Flat: an enum tagged by `type` would be buffered before it is read.
     #[derive(Deserialize)]
-    #[serde(tag = "type", rename_all = "snake_case")]
     #[expect(dead_code, reason = "only to be read into")]
-    enum Event {
-        MessageStart { message: Value },
-        ContentBlockStart { index: u32, content_block: Value },
-        ContentBlockDelta { index: u32, delta: Delta },
-        ContentBlockStop { index: u32 },
-        MessageDelta { delta: Value, usage: Value },
-        MessageStop,
+    struct Event {
+        r#type: String,
+        index: Option<u32>,
+        delta: Option<Piece>,
+        message: Option<Value>,
+        content_block: Option<Value>,
+        usage: Option<Value>,
     }
     #[derive(Deserialize)]
-    #[serde(tag = "type", rename_all = "snake_case")]
     #[expect(dead_code, reason = "only to be read into")]
-    enum Delta {
-        TextDelta { text: String },
-        ThinkingDelta { thinking: String },
-        InputJsonDelta { partial_json: String },
+    struct Piece {
+        text: Option<String>,
+        thinking: Option<String>,
+        partial_json: Option<String>,
+        stop_reason: Option<String>,
     }
     Body { name: "anthropic", provider: 2, lines, wire: wire.into_bytes(), typed: read_all::<Event> }
 }
@@ -191,7 +191,12 @@ mod tests {
         for body in [openai(), anthropic(), ollama()] {
             assert_eq!((body.typed)(&body.lines), body.lines.len(), "{}", body.name);
             // The first event says that the reply has begun.
-            assert_eq!(agent_llm::fuzzing::read(body.provider, &body.wire, PACKET), (PIECES + 1, true), "{}", body.name);
+            assert_eq!(
+                agent_llm::fuzzing::read(body.provider, &body.wire, PACKET),
+                (PIECES + 1, true),
+                "{}",
+                body.name
+            );
         }
     }
 }

@@ -20,6 +20,9 @@ pub(crate) fn cut_call(limit: u64) -> String {
     )
 }
 
+/// Calls of a reply that the provider's filter withheld.
+pub(crate) const FILTERED_CALL: &str = "not run: the provider's content filter stopped the reply that made this call";
+
 /// The same call again and again (RUN-10).
 pub(crate) fn repeated(times: usize) -> String {
     format!(

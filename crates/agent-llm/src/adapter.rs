@@ -12,7 +12,7 @@ use crate::conversation::{self, Conversation, Patience, Stop};
 use crate::dialect::SharedDialect;
 use crate::http::{Endpoint, HttpWire, Wire};
 use crate::key::KeySource;
-use crate::{LimitSettings, ModelStream, ProviderAdapter, ProviderError, ProviderSettings, RetrySettings};
+use crate::{LimitSettings, ModelStream, ProviderAdapter, ProviderError, ProviderSettings, RawSink, RetrySettings};
 
 /// What every conversation of an adapter shares.
 pub(crate) struct Terms {
@@ -24,6 +24,7 @@ pub(crate) struct Terms {
     pub(crate) retry: RetrySettings,
     pub(crate) limits: LimitSettings,
     pub(crate) patience: Patience,
+    pub(crate) raw: Option<RawSink>,
 }
 
 /// A provider that is reached over HTTP.
@@ -52,6 +53,7 @@ impl HttpAdapter {
             retry: settings.retry,
             limits: settings.limits,
             patience,
+            raw: settings.raw,
         }))
     }
 

@@ -21,9 +21,9 @@
 //! thinking or to models that take none. A model that has given up budgets is asked to think adaptively. A call that is forced,
 //! and a tool loop that another model began, go without thinking: the API refuses both with it.
 //!
-//! The cache marks (PRV-13) stand on the last tool, the last system block and the last message that is history. The last one
-//! moves on with each request; it is written into the request, never into a message's kept bytes, so that all else of a request
-//! begins with the bytes of the one before (PRV-15).
+//! The cache marks (PRV-13) stand on the last tool, the last system block and the last two messages of the user that are history.
+//! The latter move on with each request; they are written into the request, never into a message's kept bytes, so that all else
+//! of a request begins with the bytes of the one before (PRV-15).
 
 mod blocks;
 mod decode;
@@ -147,8 +147,8 @@ impl Dialect for Anthropic {
         Box::new(decode::AnthropicDecoder::new(reply, self.settings.context_window, self.settings.limits))
     }
 
-    fn learn(&self, refusal: &Refusal) {
-        self.learned.learn(refusal);
+    fn learn(&self, refusal: &Refusal) -> Option<&'static str> {
+        self.learned.learn(refusal)
     }
 
     fn explain<'a>(&'a self, error: ProviderError, ask: Ask<'a>) -> BoxFuture<'a, ProviderError> {
@@ -158,4 +158,4 @@ impl Dialect for Anthropic {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -10,10 +10,12 @@ use std::time::Duration;
 use agent_protocol::{ModelEvent, ModelFault, ModelRequest, Object, Reply};
 use bytes::Bytes;
 use reqwest::header::HeaderMap;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::adapter::Terms;
 use crate::dialect::Ask;
+use crate::error::Again;
 use crate::names::NameTable;
 use crate::redact::Redactor;
 use crate::{ModelStream, ProviderError, Refusal, retry};
@@ -82,18 +84,29 @@ impl From<ProviderError> for Failure {
 }
 
 /// Earlier attempts, for metadata.
-#[derive(Default)]
 struct History {
+    begun: Instant,
     /// The wait before each further attempt, in milliseconds.
     waits_ms: Vec<u64>,
+    /// How many of them a server took to load its model, which is no failure.
+    loading: u32,
+    /// What the request lacks or does otherwise, because the server refused it as it was.
+    adapted: Vec<&'static str>,
 }
 
 impl History {
+    fn new() -> Self {
+        Self { begun: Instant::now(), waits_ms: Vec::new(), loading: 0, adapted: Vec::new() }
+    }
+
     fn attempt(&self) -> u32 {
         u32::try_from(self.waits_ms.len()).unwrap_or(u32::MAX).saturating_add(1)
     }
 
     fn note(&self, metadata: &mut Object) {
+        if !self.adapted.is_empty() {
+            metadata.insert("adapted".to_owned(), self.adapted.clone().into());
+        }
         if !self.waits_ms.is_empty() {
             metadata.insert("attempts".to_owned(), self.attempt().into());
             metadata.insert("retry_waits_ms".to_owned(), self.waits_ms.clone().into());
@@ -115,7 +128,7 @@ impl Conversation {
     }
 
     async fn run(&self, emit: &Emitter) -> ModelEvent {
-        let mut history = History::default();
+        let mut history = History::new();
         let failure = match self.prepare() {
             Ok(prepared) => match self.attempts(prepared, &mut history, emit).await {
                 Ok(reply) => return ModelEvent::Completed(reply),
@@ -156,14 +169,19 @@ impl Conversation {
                 return Err(failure);
             }
             if let ProviderError::Refusal(refusal) = &failure.error {
-                dialect.learn(refusal);
+                let lesson = dialect.learn(refusal);
                 let body = dialect.encode(&self.request, &prepared.names)?;
                 if body != prepared.body {
                     prepared.body = body;
+                    let lesson = lesson.unwrap_or("written anew");
+                    history.adapted.push(lesson);
+                    let error = failure.error.payload().detail("adapted", lesson);
+                    emit.send(ModelEvent::Retry { attempt: history.attempt(), wait_ms: 0, error }).await;
                     continue;
                 }
             }
-            let Some(wait) = self.wait(history.attempt(), &failure.error) else {
+            let again = failure.error.verdict().again;
+            let Some(wait) = self.wait(history, again, &failure.error) else {
                 return Err(Failure { error: self.explain(&prepared, failure.error).await, ..failure });
             };
             let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
@@ -171,15 +189,20 @@ impl Conversation {
             emit.send(ModelEvent::Retry { attempt, wait_ms, error }).await;
             self.stop.unless(dialect.key(), tokio::time::sleep(wait)).await?;
             history.waits_ms.push(wait_ms);
+            history.loading += u32::from(again == Again::Loaded);
         }
     }
 
-    fn wait(&self, attempt: u32, error: &ProviderError) -> Option<Duration> {
+    fn wait(&self, history: &History, again: Again, error: &ProviderError) -> Option<Duration> {
         let asked = match error {
             ProviderError::Refusal(refusal) => refusal.retry_after,
             _ => None,
         };
-        retry::wait(&self.terms.retry, attempt, error.verdict().again, asked, retry::chance())
+        if again == Again::Loaded {
+            let wait = retry::loading_wait(history.loading, asked)?;
+            return (history.begun.elapsed() + wait < self.terms.patience.first_content).then_some(wait);
+        }
+        retry::wait(&self.terms.retry, history.attempt() - history.loading, again, asked, retry::chance())
     }
 
     /// Lets the dialect find out more, for a while.

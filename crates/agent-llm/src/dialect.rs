@@ -35,12 +35,20 @@ pub(crate) trait Dialect: Send + Sync {
     /// The body of a request.
     fn encode(&self, request: &ModelRequest, names: &NameTable) -> Result<Bytes, ProviderError>;
 
+    /// Whether the server sends nothing at all while it collects a call, so that silence inside a reply means as little as
+    /// silence before it.
+    fn buffers_calls(&self) -> bool {
+        false
+    }
+
     /// A decoder for one answer.
     fn decoder(&self, reply: ReplyBuilder) -> Box<dyn Decoder>;
 
-    /// Learns from a refusal. If the request, encoded anew, differs from the one that was refused, it is sent at once; so a
-    /// lesson must change a request only finitely often.
-    fn learn(&self, _refusal: &Refusal) {}
+    /// Learns from a refusal, and says what. If the request, encoded anew, differs from the one that was refused, it is sent at
+    /// once; so a lesson must change a request only finitely often.
+    fn learn(&self, _refusal: &Refusal) -> Option<&'static str> {
+        None
+    }
 
     /// Adds what the user needs to know to an error, if asking the server about it helps.
     fn explain<'a>(&'a self, error: ProviderError, _ask: Ask<'a>) -> BoxFuture<'a, ProviderError> {
@@ -92,7 +100,9 @@ pub(crate) enum StreamState {
     Waiting,
     /// Some of it has.
     Content,
-    /// All of it seems to have come; the server may add usage or just hold the connection.
+    /// It may have ended, but servers say so of replies that go on: only a long silence ends it.
+    MaybeFinished,
+    /// All of it has come; the server may add usage or just hold the connection.
     Finished,
 }
 

@@ -46,6 +46,8 @@ mod digest;
 mod error;
 mod fault;
 mod framing;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod http;
 mod json;
 mod key;
@@ -55,6 +57,9 @@ mod ollama;
 mod openai;
 mod options;
 mod port;
+#[cfg(test)]
+mod quirk_table;
+mod raw;
 mod redact;
 mod registry;
 mod reply;
@@ -68,5 +73,6 @@ pub use error::{BrokenStream, ProviderError, Waiting};
 pub use fault::{Refusal, RefusalKind};
 pub use key::KeySource;
 pub use port::{ModelStream, ProviderAdapter};
+pub use raw::{RawExchange, RawSink};
 pub use registry::{ProviderFactory, ProviderRegistry};
 pub use settings::{LimitSettings, ProviderSettings, ProxySettings, RetrySettings};

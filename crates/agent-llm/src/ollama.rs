@@ -6,9 +6,14 @@
 //! |---|---|
 //! | `keep_alive` | how long the model stays loaded: seconds, or a text such as `"10m"`; negative is for ever |
 //! | `think` | `true`, `false`, `"low"`, `"medium"`, `"high"` or `"max"`; left to the server if absent |
+//! | `inline_thinking` | `true` (default) takes `<think>…</think>` at the beginning of a reply for reasoning, `false` for text; `"unopened"`: the template has opened it already |
 //! | `options` | a table of runner options: `seed`, `top_p`, `top_k`, `min_p`, `stop`, … |
 //!
-//! `num_ctx`, `num_predict` and `temperature` come from the model's own settings and are refused among the options.
+//! `num_ctx`, `num_predict` and `temperature` come from the model's own settings and are refused among the options. Thinking
+//! counts against `num_predict`. Of a tool's schema the server keeps types, names, descriptions, enums and what is required; the
+//! rest of what our tools' schemas may hold is advice, and arguments are checked against all of it.
+//!
+//! Ollama sends nothing while a call is being written, so silence inside a reply may last as long as silence before it.
 
 mod decode;
 mod library;
@@ -28,7 +33,7 @@ use crate::dialect::{Ask, Decoder, Dialect, bearer};
 use crate::http::Endpoint;
 use crate::key::Secret;
 use crate::names::NameTable;
-use crate::reply::ReplyBuilder;
+use crate::reply::{InlineThinking, ReplyBuilder};
 use crate::{ProviderAdapter, ProviderError, ProviderSettings};
 use options::OllamaOptions;
 
@@ -62,6 +67,15 @@ impl Ollama {
         let options = OllamaOptions::read(&settings.provider_options)?;
         Ok(Self { settings: settings.clone(), options })
     }
+
+    /// The request was encoded with these options: they are known to be good.
+    fn inline_thinking(&self, request: &ModelRequest) -> InlineThinking {
+        if request.provider_options.is_empty() {
+            return self.options.inline_thinking;
+        }
+        let both = crate::options::overlay(&self.settings.provider_options, &request.provider_options);
+        OllamaOptions::read(&both).map(|options| options.inline_thinking).unwrap_or_default()
+    }
 }
 
 impl Dialect for Ollama {
@@ -91,7 +105,13 @@ impl Dialect for Ollama {
         request::encode(request, names, &OllamaOptions::read(&both)?, self.settings.context_window)
     }
 
+    fn buffers_calls(&self) -> bool {
+        true
+    }
+
     fn decoder(&self, reply: ReplyBuilder) -> Box<dyn Decoder> {
+        let thinking = self.inline_thinking(reply.request());
+        let reply = reply.with_inline_thinking(thinking);
         Box::new(decode::OllamaDecoder::new(reply, self.settings.context_window, self.settings.limits.event_bytes))
     }
 
@@ -101,4 +121,4 @@ impl Dialect for Ollama {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -10,19 +10,27 @@
 //! | `parallel_tool_calls` | `true` or `false`; left to the server if absent |
 //! | `system_role` | `"system"` (default) or `"developer"` |
 //! | `echo_reasoning` | `true` sends earlier reasoning back as `reasoning_content`, as DeepSeek wants it |
+//! | `inline_thinking` | `true` (default) takes `<think>…</think>` at the beginning of a reply for reasoning, `false` for text; `"unopened"`: the template has opened it already |
+//! | `call_ids` | `"any"` (default) or `"nine"`: nine letters and digits, as Mistral wants it |
+//! | `empty_content` | what stands beside calls where there is no text: `"null"` (default), `"empty"` or `"absent"` |
+//! | `schema` | `"full"` (default) or `"plain"`: without `additionalProperties`, `default`, `$schema` and `title`, for Gemini |
 //! | `merge_user_messages` | `true` joins neighbouring user messages, for templates that insist on alternating roles |
 //! | `key_header` | `"authorization"` (default) or `"api-key"`, as Azure wants it |
 //! | `headers` | a table of further headers, such as `HTTP-Referer`; none that carry secrets |
 //! | `extra_body` | a table of further fields of the request: `seed`, `top_p`, … |
 //!
 //! Where a server's refusal says so, the adapter itself leaves out `stream_options` or `temperature`, changes
-//! `max_tokens_field` or merges user messages, once each, and remembers it.
+//! `max_tokens_field`, `system_role`, `echo_reasoning`, `call_ids`, `empty_content` or `schema`, merges user messages, or gives
+//! calls of another server a stand-in for Gemini's signature; once each. It tells so with a retry event and remembers it. What
+//! the user asked for by name (`reasoning_effort`, `extra_body`) is never left out: its refusal is the user's to read.
 
 mod chunk;
 mod decode;
+mod ending;
 mod learned;
 mod options;
 mod request;
+mod schema;
 mod usage;
 
 use std::borrow::Cow;
@@ -41,8 +49,8 @@ use crate::key::Secret;
 use crate::names::NameTable;
 use crate::reply::ReplyBuilder;
 use crate::{ProviderAdapter, ProviderError, ProviderSettings, Refusal};
-use learned::Learned;
-use options::{KeyHeader, OpenAiOptions};
+use learned::{Learned, Lesson};
+use options::{EmptyContent, KeyHeader, OpenAiOptions};
 
 /// The registry key.
 pub(crate) const KEY: &str = "openai";
@@ -59,16 +67,20 @@ pub(crate) fn adapter(settings: ProviderSettings) -> Result<Arc<dyn ProviderAdap
 pub(crate) struct OpenAi {
     settings: ProviderSettings,
     options: OpenAiOptions,
+    host: Arc<str>,
     /// OpenAI itself and Azure know the new name of the output limit; most others only the old one.
     is_openai: bool,
     learned: Learned,
 }
 
+/// Where Azure's servers are.
+const AZURE: [&str; 3] = [".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"];
+
 impl OpenAi {
     pub(crate) fn new(settings: &ProviderSettings, host: &str) -> Result<Self, ProviderError> {
         let options = OpenAiOptions::read(&settings.provider_options)?;
-        let is_openai = host == "api.openai.com" || host.ends_with(".openai.azure.com");
-        Ok(Self { settings: settings.clone(), options, is_openai, learned: Learned::default() })
+        let is_openai = host == "api.openai.com" || AZURE.iter().any(|azure| host.ends_with(azure));
+        Ok(Self { settings: settings.clone(), options, host: host.into(), is_openai, learned: Learned::default() })
     }
 
     /// The options of the settings, with those of the request on top.
@@ -80,14 +92,29 @@ impl OpenAi {
         Ok(Cow::Owned(OpenAiOptions::read(&both)?))
     }
 
-    fn shape<'a>(&self, options: &'a OpenAiOptions) -> request::Shape<'a> {
+    fn shape<'a>(&'a self, options: &'a OpenAiOptions) -> request::Shape<'a> {
         let completion_tokens = options.completion_tokens.unwrap_or(self.is_openai);
+        let learned = |lesson| self.learned.has(lesson);
         request::Shape {
             options,
-            completion_tokens: completion_tokens != self.learned.other_limit_field(),
-            stream_options: options.stream_options && !self.learned.no_stream_options(),
-            temperature: !self.learned.no_temperature(),
-            merge_users: options.merge_user_messages || self.learned.merge_users(),
+            completion_tokens: completion_tokens != learned(Lesson::OtherLimitField),
+            stream_options: options.stream_options && !learned(Lesson::NoStreamOptions),
+            temperature: !learned(Lesson::NoTemperature),
+            merge_users: options.merge_user_messages || learned(Lesson::MergeUsers),
+            plain_schemas: options.plain_schemas || learned(Lesson::PlainSchemas),
+            messages: request::MessageShape {
+                developer_role: options.developer_role && !learned(Lesson::SystemRole),
+                echo_reasoning: (options.echo_reasoning || learned(Lesson::EchoReasoning))
+                    && !learned(Lesson::NoReasoning),
+                nine_ids: options.nine_ids || learned(Lesson::NineIds),
+                empty_content: match options.empty_content {
+                    _ if learned(Lesson::AbsentContent) => EmptyContent::Absent,
+                    _ if learned(Lesson::EmptyContent) => EmptyContent::Empty,
+                    option => option,
+                },
+                stand_in_signatures: learned(Lesson::StandInSignatures),
+                host: &self.host,
+            },
         }
     }
 }
@@ -121,11 +148,14 @@ impl Dialect for OpenAi {
     }
 
     fn decoder(&self, reply: ReplyBuilder) -> Box<dyn Decoder> {
+        // The request was encoded with these options: they are known to be good.
+        let thinking = self.options(reply.request()).map(|options| options.inline_thinking).unwrap_or_default();
+        let reply = reply.with_inline_thinking(thinking).with_origin(&self.host);
         Box::new(decode::OpenAiDecoder::new(reply, self.settings.context_window, self.settings.limits))
     }
 
-    fn learn(&self, refusal: &Refusal) {
-        self.learned.learn(refusal);
+    fn learn(&self, refusal: &Refusal) -> Option<&'static str> {
+        self.learned.learn(refusal)
     }
 
     fn explain<'a>(&'a self, error: ProviderError, ask: Ask<'a>) -> BoxFuture<'a, ProviderError> {
@@ -134,4 +164,4 @@ impl Dialect for OpenAi {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

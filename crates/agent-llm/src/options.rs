@@ -6,6 +6,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use crate::ProviderError;
+use crate::reply::InlineThinking;
 
 /// Headers that carry keys; a key is named by `api_key_env`, never written down (CFG-3).
 const KEY_HEADERS: [&str; 5] = ["authorization", "api-key", "x-api-key", "proxy-authorization", "cookie"];
@@ -74,6 +75,17 @@ impl<'a> Options<'a> {
             None => Ok(extra),
             Some(key) => Err(self.invalid(&format!("extra_body.{key}"), "is set by a setting or an option of its own")),
         }
+    }
+
+    /// Whether thoughts are looked for at the beginning of the text.
+    pub(crate) fn inline_thinking(&self) -> Result<InlineThinking, ProviderError> {
+        let read = |value: &Value| match (value.as_bool(), value.as_str()) {
+            (Some(true), _) => Some(InlineThinking::Opened),
+            (Some(false), _) => Some(InlineThinking::Off),
+            (None, Some("unopened")) => Some(InlineThinking::Unopened),
+            _ => None,
+        };
+        Ok(self.read("inline_thinking", "must be true, false or \"unopened\"", read)?.unwrap_or_default())
     }
 
     /// A list of texts, none of them blank.

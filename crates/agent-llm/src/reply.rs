@@ -3,12 +3,19 @@
 mod arguments;
 mod builder;
 mod calls;
+mod halves;
 mod ids;
+mod inline;
 mod kept;
 mod lenient;
+pub(crate) mod mend;
+mod speech;
 mod stop;
 
 pub(crate) use builder::{About, ReplyBuilder};
 pub(crate) use calls::CallPiece;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use calls::CallSlots;
+pub(crate) use inline::InlineThinking;
 pub(crate) use kept::read as read_kept;
 pub(crate) use lenient::{Part, Text, TextOrParts, argument_text};

@@ -6,6 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use crate::RetrySettings;
 use crate::error::Again;
+use crate::fault::ServerWords;
+
+mod resets;
 
 /// Longest wait a server may ask for. Beyond it the failure is told to the user, with the wait.
 const MAX_SERVER_WAIT: Duration = Duration::from_secs(120);
@@ -44,15 +47,33 @@ pub(crate) fn chance() -> f64 {
     f64::from((random >> 32) as u32) / f64::from(u32::MAX)
 }
 
-/// How long a server asks us to wait: a header in milliseconds, in seconds or as a date, else its words.
-pub(crate) fn asked_wait<'a>(header: impl Fn(&str) -> Option<&'a str>, words: &str) -> Option<Duration> {
+/// How long to wait for a model that is being loaded, after so many such waits. None: the server asks for too long a one.
+pub(crate) fn loading_wait(waits: u32, asked: Option<Duration>) -> Option<Duration> {
+    const FIRST: Duration = Duration::from_secs(1);
+    const LONGEST: Duration = Duration::from_secs(5);
+    match asked {
+        Some(asked) => (asked <= MAX_SERVER_WAIT).then_some(asked.max(FIRST)),
+        None => Some(FIRST.saturating_mul(2_u32.saturating_pow(waits.min(8))).min(LONGEST)),
+    }
+}
+
+/// How long a server asks us to wait: a header in milliseconds, in seconds or as a date, else a field of its error, else when
+/// its limits are reset, else its words.
+pub(crate) fn asked_wait<'a>(
+    header: impl Fn(&str) -> Option<&'a str>,
+    status: u16,
+    words: &ServerWords,
+) -> Option<Duration> {
     header("retry-after-ms")
         .and_then(|ms| seconds(ms, 1000.0))
         .or_else(|| {
             let value = header("retry-after")?;
             seconds(value, 1.0).or_else(|| until(value, header("date")))
         })
-        .or_else(|| in_words(words))
+        .or(words.retry_after)
+        // Limits are told with every answer; only where one is hit do they mean a wait.
+        .or_else(|| if status == 429 { resets::wait(header) } else { None })
+        .or_else(|| in_words(&words.message))
 }
 
 /// What the server itself thinks of another attempt.
@@ -76,19 +97,41 @@ fn until(date: &str, now: Option<&str>) -> Option<Duration> {
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// "try again in 5.289s", "retry after 20 seconds".
+/// "try again in 5.289s", "retry after 20 seconds", "retry in 1m20.5s".
 fn in_words(words: &str) -> Option<Duration> {
     let lower = words.to_ascii_lowercase();
     let after = ["try again in ", "retry after ", "retry in "].iter().find_map(|lead| lower.split_once(lead))?.1;
-    let digits = after.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(after.len());
-    let (number, unit) = after.split_at(digits);
-    let unit: String = unit.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
-    match unit.as_str() {
-        "ms" | "milliseconds" => seconds(number, 1000.0),
-        "" | "s" | "sec" | "second" | "seconds" => seconds(number.trim_end_matches('.'), 1.0),
-        "m" | "min" | "minute" | "minutes" => seconds(number, 1.0 / 60.0),
-        _ => None,
+    duration(after)
+}
+
+/// A span at the beginning of a text, in one unit or in several: `20`, `5.2s`, `1m20.5s`, `7h12m`, `2 minutes`.
+pub(crate) fn duration(text: &str) -> Option<Duration> {
+    let mut rest = text;
+    let mut sum = None;
+    loop {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, tail) = rest.split_at(digits);
+        let unit: String = tail.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
+        let Some(per_second) = per_second(&unit) else { return sum };
+        let Some(part) = seconds(number.trim_end_matches('.'), per_second) else { return sum };
+        sum = Some(sum.unwrap_or(Duration::ZERO).checked_add(part)?);
+        rest = tail.trim_start().get(unit.len()..).unwrap_or_default();
+        if unit.is_empty() || !rest.starts_with(|c: char| c.is_ascii_digit()) {
+            return sum;
+        }
     }
+}
+
+/// How many of a unit make a second; no unit is seconds.
+fn per_second(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "ms" | "milliseconds" => 1000.0,
+        "" | "s" | "sec" | "second" | "seconds" => 1.0,
+        "m" | "min" | "minute" | "minutes" => 1.0 / 60.0,
+        "h" | "hour" | "hours" => 1.0 / 3600.0,
+        "d" | "day" | "days" => 1.0 / 86_400.0,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -138,7 +181,8 @@ mod tests {
     #[track_caller]
     fn asked(headers: &[(&str, &'static str)], words: &str, expected: Option<u64>) {
         let header = |name: &str| headers.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
-        assert_eq!(asked_wait(header, words), expected.map(Duration::from_millis));
+        let words = ServerWords { message: words.to_owned(), ..ServerWords::default() };
+        assert_eq!(asked_wait(header, 429, &words), expected.map(Duration::from_millis));
     }
 
     /// PRV-8: milliseconds before seconds before a date before words.
@@ -158,6 +202,26 @@ mod tests {
         asked(&[], "retry after 2 minutes", Some(120_000));
         asked(&[], "retry after 3.", Some(3000));
         asked(&[], "try again in a while", None);
+        asked(&[], "Please try again in 1m20.5s. Visit", Some(80_500));
+        asked(&[], "try again in 7h12m", Some(25_920_000));
+        asked(&[], "Please retry in 34.07s.", Some(34_070));
+        asked(
+            &[("x-ratelimit-remaining-requests", "0"), ("x-ratelimit-reset-requests", "2s")],
+            "try again in 9s",
+            Some(2000),
+        );
+        let words = ServerWords { retry_after: Some(Duration::from_secs(34)), ..ServerWords::default() };
+        assert_eq!(asked_wait(|_| None, 429, &words), Some(Duration::from_secs(34)));
+    }
+
+    /// PRV-8: a model that is being loaded is waited for in steps of at most five seconds.
+    #[test]
+    fn loading_is_waited_for() {
+        let waits: Vec<u64> = (0..5).map(|waits| loading_wait(waits, None).unwrap().as_secs()).collect();
+        assert_eq!(waits, [1, 2, 4, 5, 5]);
+        assert_eq!(loading_wait(9, Some(Duration::from_secs(20))), Some(Duration::from_secs(20)));
+        assert_eq!(loading_wait(0, Some(Duration::ZERO)), Some(Duration::from_secs(1)));
+        assert_eq!(loading_wait(0, Some(Duration::from_secs(121))), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agent_protocol::Object;
 
-use crate::KeySource;
+use crate::{KeySource, RawSink};
 
 /// Everything an adapter needs to know.
 #[derive(Debug, Clone)]
@@ -27,6 +27,8 @@ pub struct ProviderSettings {
     pub allow_insecure: bool,
     /// Bounds on what a server may send.
     pub limits: LimitSettings,
+    /// Where requests and answers go as they travel; none keeps nothing of them (PRV-14).
+    pub raw: Option<RawSink>,
 }
 
 impl ProviderSettings {
@@ -43,6 +45,7 @@ impl ProviderSettings {
             proxy: ProxySettings::default(),
             allow_insecure: false,
             limits: LimitSettings::default(),
+            raw: None,
         }
     }
 }

@@ -114,8 +114,8 @@ pub(crate) fn check_schemas(provider: &str, request: &ModelRequest) -> Result<()
     }
 }
 
-/// The list of tools, as functions.
-pub(crate) fn function_tools(tools: &ToolList, names: &NameTable) -> String {
+/// The list of tools, as functions. `schema` writes their arguments.
+pub(crate) fn function_tools(tools: &ToolList, names: &NameTable, schema: fn(&Value) -> Cow<'_, Value>) -> String {
     let mut list = String::new();
     for tool in &tools.tools {
         let mut piece = String::new();
@@ -124,7 +124,7 @@ pub(crate) fn function_tools(tools: &ToolList, names: &NameTable) -> String {
         let mut function = ObjectWriter::open(object.field("function"));
         function.string("name", &names.wire(&tool.name));
         function.string("description", &tool.description);
-        push_value(function.field("parameters"), &parameters(&tool.input_schema));
+        push_value(function.field("parameters"), &schema(&tool.input_schema));
         function.close();
         object.close();
         push_form(&mut list, &piece);

@@ -18,8 +18,8 @@ pub(crate) struct Heard {
     pub(crate) text_deltas: usize,
     /// All reasoning deltas, joined.
     pub(crate) reasoning: String,
-    /// How often the adapter asked again.
-    pub(crate) retries: usize,
+    /// Why the adapter asked again, each time it did.
+    pub(crate) retries: Vec<String>,
     /// From asking to the first content.
     pub(crate) first: Option<Duration>,
     /// What ended it.
@@ -46,7 +46,7 @@ pub(crate) struct Failure {
 impl Failure {
     /// The finer word for what happened.
     pub(crate) fn kind(&self) -> &str {
-        self.error.details.get("kind").and_then(Value::as_str).unwrap_or("no kind")
+        kind_of(&self.error)
     }
 
     /// In a line.
@@ -63,6 +63,10 @@ impl Failure {
     }
 }
 
+fn kind_of(error: &ErrorPayload) -> &str {
+    error.details.get("kind").and_then(Value::as_str).unwrap_or("no kind")
+}
+
 impl Heard {
     /// The reply, if there is one.
     pub(crate) fn reply(&self) -> Result<&Reply, Miss> {
@@ -77,7 +81,9 @@ impl Heard {
         let reply = self.reply()?;
         match reply.stop.kind {
             StopKind::MaxTokens => {
-                model_did_not(format!("needed more than the output limit (--max-output-tokens): {}", quote(&self.text)))
+                let call = reply.tool_calls().last().map(|call| format!("in a call of {}, after ", quote(&call.name)));
+                let (call, text) = (call.unwrap_or_default(), quote(&self.text));
+                model_did_not(format!("needed more than the output limit (--max-output-tokens): {call}{text}"))
             }
             StopKind::ContentFilter | StopKind::Error => failed(format!("stopped with {}", stop(reply))),
             StopKind::EndTurn | StopKind::ToolUse | StopKind::StopSequence => Ok(reply),
@@ -115,10 +121,10 @@ impl Heard {
 
     /// Tells of requests before the one that was answered.
     pub(crate) fn after_retries(&self) -> String {
-        match self.retries {
-            0 => String::new(),
-            1 => "; after 1 retry".to_owned(),
-            n => format!("; after {n} retries"),
+        match &self.retries[..] {
+            [] => String::new(),
+            [why] => format!("; after 1 retry, {why}"),
+            [.., why] => format!("; after {} retries, {why}", self.retries.len()),
         }
     }
 }
@@ -131,19 +137,14 @@ pub(crate) fn stop(reply: &Reply) -> String {
     }
 }
 
-/// Reads a stream to its end.
+/// Reads a stream to its end, with a look at each event as it comes.
 ///
 /// # Errors
 /// [`Miss::Failed`] where the stream breaks a promise of the port: one end, last; a reply that is what its deltas were; calls
 /// that can be told apart.
-pub(crate) async fn listen(stream: ModelStream) -> Result<Heard, Miss> {
-    listen_with(stream, |_| {}).await
-}
-
-/// As [`listen`], with a look at each event as it comes.
-pub(crate) async fn listen_with(mut stream: ModelStream, mut look: impl FnMut(&ModelEvent)) -> Result<Heard, Miss> {
+pub(crate) async fn listen(mut stream: ModelStream, mut look: impl FnMut(&ModelEvent)) -> Result<Heard, Miss> {
     let begun = Instant::now();
-    let (mut text, mut text_deltas, mut reasoning, mut retries) = (String::new(), 0, String::new(), 0);
+    let (mut text, mut text_deltas, mut reasoning, mut retries) = (String::new(), 0, String::new(), Vec::new());
     let (mut first, mut end) = (None, None);
     while let Some(event) = stream.next().await {
         look(&event);
@@ -158,7 +159,7 @@ pub(crate) async fn listen_with(mut stream: ModelStream, mut look: impl FnMut(&M
             }
             ModelEvent::ReasoningDelta { text: delta } => reasoning.push_str(&delta),
             ModelEvent::ToolCallDelta { .. } => {}
-            ModelEvent::Retry { .. } => retries += 1,
+            ModelEvent::Retry { error, .. } => retries.push(format!("{} {}", kind_of(&error), quote(&error.message))),
             ModelEvent::Completed(reply) => end = Some(End::Reply(reply)),
             ModelEvent::Failed { fault, error, partial } => end = Some(End::Failure(Failure { fault, error, partial })),
         }

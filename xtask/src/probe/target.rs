@@ -1,9 +1,11 @@
 //! The server that is asked, and how.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use agent_llm::{ProviderAdapter, ProviderError, ProviderRegistry, ProviderSettings};
 use agent_protocol::{ModelMessage, ModelRequest, Object, Role, SystemPrompt, ToolChoice};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::check::Miss;
@@ -20,6 +22,17 @@ pub(crate) struct Target {
     pub(crate) model: String,
     /// Most tokens of an answer, unless a check wants fewer. Reasoning counts.
     pub(crate) max_output_tokens: u64,
+    progress: Progress,
+}
+
+/// When anything of an answer last came, for whoever ends a check that takes too long.
+#[derive(Debug, Clone, Default)]
+struct Progress(Arc<Mutex<Option<Instant>>>);
+
+impl Progress {
+    fn set(&self, at: Option<Instant>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = at;
+    }
 }
 
 impl Target {
@@ -36,7 +49,7 @@ impl Target {
     ) -> Result<Self, ProviderError> {
         let adapter = registry.build(provider, settings.clone())?;
         let (provider, model) = (provider.to_owned(), model.to_owned());
-        Ok(Self { registry, adapter, provider, settings, model, max_output_tokens })
+        Ok(Self { registry, adapter, provider, settings, model, max_output_tokens, progress: Progress::default() })
     }
 
     /// The same with other settings, through an adapter of its own.
@@ -46,7 +59,13 @@ impl Target {
     pub(crate) fn with(&self, change: impl FnOnce(&mut ProviderSettings)) -> Result<Self, ProviderError> {
         let mut settings = self.settings.clone();
         change(&mut settings);
-        Self::new(self.registry.clone(), &self.provider, settings, &self.model, self.max_output_tokens)
+        let other = Self::new(self.registry.clone(), &self.provider, settings, &self.model, self.max_output_tokens)?;
+        Ok(Self { progress: self.progress.clone(), ..other })
+    }
+
+    /// How long nothing of an answer has come; none if nothing came of the last one at all.
+    pub(crate) fn silent_for(&self) -> Option<Duration> {
+        self.progress.0.lock().unwrap_or_else(PoisonError::into_inner).map(|last| last.elapsed())
     }
 
     pub(crate) fn adapter(&self) -> &dyn ProviderAdapter {
@@ -74,7 +93,9 @@ impl Target {
     /// # Errors
     /// As [`listen`]; a failed request is none.
     pub(crate) async fn ask(&self, request: ModelRequest) -> Result<Heard, Miss> {
-        listen(self.adapter.stream(request, CancellationToken::new())).await
+        self.progress.set(None);
+        let stream = self.adapter.stream(request, CancellationToken::new());
+        listen(stream, |_| self.progress.set(Some(Instant::now()))).await
     }
 
     /// Asks a single question.

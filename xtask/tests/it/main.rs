@@ -5,7 +5,8 @@ use std::process::{Command, Output};
 use agent_testkit::{MODEL, Protocol, Reply, ScriptedServer};
 
 fn probe(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_xtask")).arg("probe").args(arguments).output().unwrap()
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask")).arg("probe").args(arguments).output();
+    output.unwrap_or_else(|e| panic!("start the program: {e}"))
 }
 
 /// Runs one check against a server that answers like this: exit code, table, and what stood beside it.

@@ -238,6 +238,30 @@ pub(super) fn empty(stop: &StopReason) -> ErrorPayload {
     .detail("kind", "empty")
 }
 
+pub(super) fn only_thoughts(limit: u64) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "the model spent its whole output limit of {limit} tokens on thinking, twice, and answered nothing. \
+             Raise model.max_output_tokens, or let it think less with the provider's options"
+        ),
+    )
+    .detail("kind", "empty")
+}
+
+pub(super) fn prompt_cut(counted: u64, expected: u64) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "the provider read {counted} tokens of a prompt of about {expected}: it has cut the conversation without saying so, \
+             so its answer is not to all of it"
+        ),
+    )
+    .detail("kind", "context_truncated")
+    .detail("counted_tokens", counted)
+    .detail("expected_tokens", expected)
+}
+
 pub(super) fn tool_loop(tool: &str, times: usize) -> ErrorPayload {
     ErrorPayload::new(
         ErrorCode::InternalError,

@@ -4,6 +4,7 @@
 //! exactly one `Commit`, first, so that nothing happens outside before it is written down.
 
 mod ending;
+mod prompt_counts;
 mod replies;
 mod tools;
 mod types;
@@ -19,6 +20,7 @@ use crate::loops::LoopWindow;
 use crate::path::Path;
 use crate::tokens::{Calibration, TokenCounter};
 
+use prompt_counts::PromptCounts;
 pub(crate) use types::AfterNode;
 pub use types::{
     CommitNo, Effect, Input, JobNo, Limits, ModelSettings, Outcome, Price, Relief, RequestNo, ResultKind, Sources,
@@ -36,6 +38,7 @@ pub struct Run {
     window: Window,
     epoch: Epoch,
     calibration: Calibration,
+    prompt_counts: PromptCounts,
     loops: LoopWindow,
     counts: Counts,
     usage: Usage,
@@ -140,6 +143,7 @@ impl Run {
             window: Window::default(),
             epoch: Epoch { number: 0, because: "run_start" },
             calibration,
+            prompt_counts: PromptCounts::default(),
             loops: LoopWindow::default(),
             counts: Counts::default(),
             usage: Usage::default(),
@@ -350,11 +354,8 @@ impl Run {
     /// Plans a cut, or ends the run where nothing is left to drop.
     fn make_room(&mut self, overflow: Overflow, keep: u64, said: Option<&ErrorPayload>, out: &mut Out) {
         let Some(sources) = &self.sources else { return };
-        // The plan counts in estimates, the budget in the provider's tokens.
-        let keep = self.calibration.fits(keep);
-        let plan = plan_cut(&self.path, self.window, sources.budgets.results_of_a_turn(), keep);
-        match plan {
-            Some(plan) if self.counts.overflows < self.limits.overflows => {
+        match self.room_plan(sources, keep) {
+            Some(plan) => {
                 self.counts.overflows += 1;
                 self.counts.job = self.counts.job.next();
                 let job = self.counts.job;
@@ -371,6 +372,15 @@ impl Run {
                 self.conclude(EndReason::PromptTooLong, Some(error), out);
             }
         }
+    }
+
+    /// What to drop so that no more than this is kept; none where nothing is left to drop, or it was tried often enough.
+    fn room_plan(&self, sources: &Sources, keep: u64) -> Option<CutPlan> {
+        if self.counts.overflows >= self.limits.overflows {
+            return None;
+        }
+        // The plan counts in estimates, the budget in the provider's tokens.
+        plan_cut(&self.path, self.window, sources.budgets.results_of_a_turn(), self.calibration.fits(keep))
     }
 
     fn on_relief(&mut self, job: JobNo, result: Result<Relief, ErrorPayload>, out: &mut Out) {

@@ -5,8 +5,9 @@ use agent_protocol::{
     Object, Reply, Role, StopKind, ToolClass,
 };
 
+use super::prompt_counts::Verdict;
 use super::tools::Called;
-use super::{Out, Phase, RequestNo, Run, Target, Write, ending};
+use super::{Out, Phase, RequestNo, Run, Sources, Target, Write, ending};
 use crate::batch::{Batch, Slot, SlotState};
 use crate::compose::Overflow;
 use crate::loops::LoopWindow;
@@ -19,7 +20,22 @@ impl Run {
         }
         match self.phase {
             Phase::Streaming { estimated } => {
-                self.take_usage(estimated, &reply);
+                self.usage.add(&reply.usage);
+                let verdict = self.judge_count(estimated, &reply);
+                if verdict == Verdict::Halved && self.cut_prompt(estimated, &reply, out) {
+                    return;
+                }
+                if verdict == Verdict::Plausible {
+                    self.calibration.observe(estimated, reply.usage.input_tokens);
+                }
+                self.counts.model_retries = 0;
+                self.counts.overflows = 0;
+                let mut completed = model_completed(&reply);
+                if verdict != Verdict::Plausible {
+                    let expected = self.calibration.apply(estimated);
+                    completed = completed.level(Level::Warning).with("prompt_tokens_expected", expected);
+                }
+                out.event(completed);
                 self.judge_reply(reply, out);
             }
             // The whole reply came just as the user stopped it: it counts as what was there when it was stopped.
@@ -28,17 +44,29 @@ impl Run {
         }
     }
 
-    fn take_usage(&mut self, estimated: u64, reply: &Reply) {
-        self.usage.add(&reply.usage);
-        self.calibration.observe(estimated, reply.usage.input_tokens);
-        self.counts.model_retries = 0;
-        self.counts.overflows = 0;
+    /// Whether the server has read the whole prompt, as far as its count tells (PRV-12).
+    fn judge_count(&mut self, estimated: u64, reply: &Reply) -> Verdict {
+        let window = self.sources.as_ref().map_or(u64::MAX, |sources| sources.budgets.window);
+        let expected = self.calibration.apply(estimated);
+        self.prompt_counts.judge(self.epoch.number, reply.usage.input_tokens, expected, window)
+    }
+
+    /// The server answered half of the prompt: room is made and the whole asked again. False where there is no room to make;
+    /// then the answer stands, since a count alone ends no run.
+    fn cut_prompt(&mut self, estimated: u64, reply: &Reply, out: &mut Out) -> bool {
+        let Some(keep) = self.sources.as_ref().map(|sources| self.below(sources, estimated).1) else { return false };
+        if self.sources.as_ref().and_then(|sources| self.room_plan(sources, keep)).is_none() {
+            return false;
+        }
+        let error = ending::prompt_cut(reply.usage.input_tokens.unwrap_or_default(), self.calibration.apply(estimated));
+        self.store_partial(Some(reply), "partial", out);
+        self.on_overflow(estimated, &error, out);
+        true
     }
 
     fn judge_reply(&mut self, reply: Reply, out: &mut Out) {
         let has_calls = reply.tool_calls().next().is_some();
         let has_text = reply.content.iter().filter_map(ContentBlock::as_text).any(|text| !text.trim().is_empty());
-        out.event(model_completed(&reply));
         match (has_calls, has_text) {
             (false, false) => self.on_empty_reply(&reply, out),
             (true, _) => self.on_calls(reply, out),
@@ -52,7 +80,12 @@ impl Run {
             return self.conclude(EndReason::Failed, Some(ending::filtered()), out);
         }
         if self.counts.empty_replies >= self.limits.empty_retries {
-            return self.conclude(EndReason::Failed, Some(ending::empty(&reply.stop)), out);
+            let only_thoughts = reply.metadata.contains_key(ModelMessage::REASONING);
+            let error = match reply.stop.kind {
+                StopKind::MaxTokens if only_thoughts => ending::only_thoughts(self.output_limit()),
+                _ => ending::empty(&reply.stop),
+            };
+            return self.conclude(EndReason::Failed, Some(error), out);
         }
         self.counts.empty_replies += 1;
         self.note(notes::EMPTY_REPLY, out);
@@ -88,15 +121,17 @@ impl Run {
     }
 
     fn on_calls(&mut self, reply: Reply, out: &mut Out) {
-        let cut = reply.stop.kind == StopKind::MaxTokens;
+        let stop = reply.stop.kind;
         self.counts.empty_replies = 0;
         self.answer.clear();
         let reply = self.with_own_ids(reply);
         let slots: Vec<_> = reply.tool_calls().map(|call| self.slot(call)).collect();
         let node = self.append_reply(reply, out);
         let batch = Batch::new(node, slots);
-        if cut {
-            return self.refuse_cut_calls(batch, out);
+        match stop {
+            StopKind::MaxTokens => return self.refuse_cut_calls(batch, out),
+            StopKind::ContentFilter => return self.refuse_filtered_calls(&batch, out),
+            StopKind::EndTurn | StopKind::ToolUse | StopKind::StopSequence | StopKind::Error => {}
         }
         self.counts.continuations = 0;
         self.phase = Phase::Tools(batch);
@@ -118,6 +153,15 @@ impl Run {
         }
         self.counts.continuations += 1;
         self.gather(out);
+    }
+
+    /// No call of a withheld reply runs: what the filter left out may have been the half that mattered.
+    fn refuse_filtered_calls(&mut self, batch: &Batch, out: &mut Out) {
+        let error = ErrorPayload::new(ErrorCode::Cancelled, notes::FILTERED_CALL).detail("kind", "filtered");
+        for slot in &batch.slots {
+            self.write_result(&Called::of(slot), &super::tools::failed(error.clone()), out);
+        }
+        self.conclude(EndReason::Failed, Some(ending::filtered()), out);
     }
 
     fn output_limit(&self) -> u64 {
@@ -205,10 +249,15 @@ impl Run {
         let Some(sources) = &self.sources else { return };
         out.event(model_failed(error, true));
         self.counts.turns -= 1;
-        let refused = self.calibration.apply(estimated.saturating_sub(sources.budgets.fixed));
-        let keep = sources.budgets.slide_to().min(refused * 3 / 5);
+        let (refused, keep) = self.below(sources, estimated);
         let overflow = Overflow { needed: refused, available: sources.budgets.messages };
         self.make_room(overflow, keep, Some(error), out);
+    }
+
+    /// What the provider refused, in its tokens, and how much of it to keep.
+    fn below(&self, sources: &Sources, estimated: u64) -> (u64, u64) {
+        let refused = self.calibration.apply(estimated.saturating_sub(sources.budgets.fixed));
+        (refused, sources.budgets.slide_to().min(refused * 3 / 5))
     }
 
     /// What an aborted stream left.

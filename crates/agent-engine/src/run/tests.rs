@@ -1,7 +1,8 @@
 //! Decisions as text: a script of inputs in, the effects of each step out.
 //!
 //! Script lines: `start WORDS`, `sources`, `text WORDS`, `cut WORDS` (text cut at the output limit), `empty`, `filtered`,
-//! `calls NAME:ID[=ARG] …` (`+` in front: with text), `cut-calls …`, `ready ID`, `unready ID`, `allow ID`, `deny ID`,
+//! `only-thinks` (up to the output limit), `counted N WORDS` (text, with N tokens of prompt), `calls NAME:ID[=ARG] …` (`+` in
+//! front: with text), `cut-calls …`, `filtered-calls …`, `ready ID`, `unready ID`, `allow ID`, `deny ID`,
 //! `done ID WORDS`, `fails ID WORDS`, `stopped ID`, `breaks`, `dies`, `overflow`, `aborts WORDS`, `slide`, `cancel`,
 //! `expired`, `disk-full`.
 
@@ -75,6 +76,17 @@ impl Script {
             "filtered" => done(vec![], StopKind::ContentFilter),
             "calls" => done(calls(rest), StopKind::ToolUse),
             "cut-calls" => done(calls(rest), StopKind::MaxTokens),
+            "filtered-calls" => done(calls(rest), StopKind::ContentFilter),
+            "counted" => {
+                let mut reply = reply(vec![ContentBlock::text(tail)], StopKind::EndTurn);
+                reply.usage.input_tokens = rest.split(' ').next().and_then(|count| count.parse().ok());
+                Input::ModelDone { request, reply }
+            }
+            "only-thinks" => {
+                let mut reply = reply(vec![], StopKind::MaxTokens);
+                reply.metadata.insert(ModelMessage::REASONING.into(), "hm".into());
+                Input::ModelDone { request, reply }
+            }
             "ready" => Input::Prepared { call: id(rest), result: Ok("a line".into()) },
             "unready" => Input::Prepared { call: id(rest), result: Err(error("bad arguments")) },
             "allow" => Input::Authorized { call: id(rest), verdict: Verdict::Allow },
@@ -629,6 +641,82 @@ fn big_results_are_shortened() {
     assert!(text.contains("left out here") && text.len() < 2200, "{}", text.len());
     script.play("calls look:b=2; ready b; allow b; done b x; sources");
     assert!(Arc::ptr_eq(&first.messages[2], &script.last_request.as_ref().unwrap().messages[2]));
+}
+
+/// A script with a conversation of about 450 estimated tokens, in a window of 1000, before its next reply.
+fn long_conversation() -> Script {
+    let mut script = Script::new();
+    script.messages = 500;
+    script.play("start hi; sources");
+    for n in 0..4 {
+        script.play(&format!("calls look:o{n}={n}; ready o{n}; allow o{n}; done o{n} {}; sources", "word ".repeat(60)));
+    }
+    script.trace.clear();
+    script
+}
+
+/// PRV-12, CTX-7: a count that falls although the prompt grew teaches the estimate nothing; alone it makes no answer wrong.
+#[test]
+fn a_count_that_falls_teaches_nothing() {
+    let mut script = long_conversation();
+    for _ in 0..40 {
+        script.run.calibration.observe(1000, Some(1500));
+    }
+    let ratio = script.run.calibration.ratio();
+    script.play("counted 70 an answer");
+    assert_eq!(script.trace, ["counted 70 an answer -> [assistant<an answer>], finish completed"]);
+    assert!((script.run.calibration.ratio() - ratio).abs() < f64::EPSILON);
+}
+
+/// PRV-12: a count of half a window is that of a prompt the server cut: what it answered is kept and not believed, room is made
+/// and the whole is asked again; where there is no room to make, the answer stands.
+#[test]
+fn half_a_window_is_a_cut_prompt() {
+    let mut script = long_conversation();
+    // The provider's tokens are bigger than ours: the prompt is longer than the window.
+    for _ in 0..40 {
+        script.run.calibration.observe(1000, Some(2600));
+    }
+    let ratio = script.run.calibration.ratio();
+    script.play("counted 500 half an answer");
+    assert!(
+        script.trace[0].starts_with("counted 500 half an answer -> [partial assistant<half an answer>], relieve"),
+        "{:?}",
+        script.trace
+    );
+    assert!((script.run.calibration.ratio() - ratio).abs() < f64::EPSILON);
+    script.play("slide");
+    assert!(script.trace[1].contains("ask"), "{:?}", script.trace);
+
+    let mut script = Script::new();
+    script.messages = 500;
+    script.play(&format!("start {}; sources", "word ".repeat(380)));
+    for _ in 0..40 {
+        script.run.calibration.observe(1000, Some(1500));
+    }
+    script.play("counted 400 an answer");
+    assert_eq!(script.trace.last().unwrap(), "counted 400 an answer -> [assistant<an answer>], finish completed");
+}
+
+/// TYP-8: calls of a reply that was withheld do not run, and each is told why.
+#[test]
+fn filtered_calls_do_not_run() {
+    check(
+        "filtered-calls look:a write:b",
+        &["filtered-calls look:a write:b -> [assistant<call a | call b> tool<error a: not run: the provider's> \
+             tool<error b: not run: the provider's>], finish failed/filtered"],
+    );
+}
+
+/// RUN-9: a model that only thinks, up to its limit, is told apart from one that says nothing.
+#[test]
+fn thinking_may_use_up_the_limit() {
+    let mut script = Script::new();
+    script.play("start hi; sources; only-thinks; sources");
+    let input = script.input("only-thinks", "");
+    let effects = script.run.step(input);
+    let Some(Effect::Finish { error: Some(error), .. }) = effects.last() else { panic!("{effects:?}") };
+    assert!(error.message.contains("output limit of 77 tokens on thinking"), "{}", error.message);
 }
 
 /// When the provider says that the prompt is too long, room is made below what it refused; where nothing is left to drop,

@@ -4,11 +4,12 @@ use agent_protocol::{ModelEvent, Reply};
 use serde_json::value::RawValue;
 
 use super::blocks::Blocks;
-use super::event::{Event, Message};
+use super::event::{Event, Message, tidy};
 use super::usage::Tally;
 use crate::dialect::{Decoder, Flow, StreamFault, StreamState, Unfinished, malformed};
 use crate::fault::ServerWords;
 use crate::framing::{Sse, SseEvent};
+use crate::reply::mend::mend;
 use crate::reply::{ReplyBuilder, Text};
 use crate::{BrokenStream, LimitSettings};
 
@@ -73,7 +74,13 @@ impl Decoder for AnthropicDecoder {
         let state = &mut self.state;
         match &mut self.body {
             Body::Unknown => {}
-            Body::Events(sse) => sse.push(bytes, |event| state.event(event, false, out))?,
+            Body::Events(sse) => {
+                let pushed = sse.push(bytes, |event| state.event(event, false, out));
+                // What comes in the same packet as the end mark is no part of the reply, however long it is.
+                if !state.stopped {
+                    pushed?;
+                }
+            }
             Body::Whole(text) => {
                 if text.len() + bytes.len() > self.limit {
                     return Err(BrokenStream::EventTooLong { limit: self.limit }.into());
@@ -133,9 +140,18 @@ impl State {
             Err(_) if data.contains('\n') => {
                 data.lines().try_for_each(|data| self.event(SseEvent { name: "", data }, at_end, out))
             }
-            // What the connection's end cut off is no fault of the server's JSON.
-            Err(_) if at_end => Err(BrokenStream::Truncated.into()),
-            Err(error) => Err(malformed(data, &error)),
+            Err(error) => match mend(data, tidy) {
+                Some(mended) => {
+                    let said = serde_json::from_str(&mended).map_err(|error| malformed(data, &error))?;
+                    self.reply.set_mended(true);
+                    let result = self.take(said, event.name, data, out);
+                    self.reply.set_mended(false);
+                    result
+                }
+                // What the connection's end cut off is no fault of the server's JSON.
+                None if at_end => Err(BrokenStream::Truncated.into()),
+                None => Err(malformed(data, &error)),
+            },
         }
     }
 

@@ -1,10 +1,12 @@
 //! The pieces of a stream. Every field may be missing or null, and unknown ones are passed over (DEC-5); strings are borrowed
 //! from the event.
 
+use agent_protocol::Object;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::reply::Text;
+use crate::reply::mend::{each, inner, numbers, texts};
 
 /// One event's data. Its `type` tells which fields there are.
 #[derive(Deserialize)]
@@ -54,4 +56,18 @@ pub(super) struct Message<'a> {
     pub(super) stop_reason: Option<Text<'a>>,
     #[serde(borrow, default)]
     pub(super) usage: Option<&'a RawValue>,
+}
+
+/// Puts right, or leaves out, what a server writes in types of its own.
+pub(super) fn tidy(event: &mut Object) {
+    texts(event, &["type"]);
+    numbers(event, &["index"]);
+    inner(event, "content_block");
+    if let Some(delta) = inner(event, "delta") {
+        texts(delta, &["text", "thinking", "signature", "partial_json", "stop_reason"]);
+    }
+    if let Some(message) = inner(event, "message") {
+        texts(message, &["id", "model", "stop_reason"]);
+        let _ = each(message, "content").count();
+    }
 }

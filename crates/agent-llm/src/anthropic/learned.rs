@@ -22,19 +22,19 @@ impl Learned {
         self.no_budgets.load(Ordering::Relaxed)
     }
 
-    /// Takes the lesson of a refusal, if it holds one.
-    pub(super) fn learn(&self, refusal: &Refusal) {
+    /// Takes the lesson of a refusal, if it holds one; says what changes if it is new.
+    pub(super) fn learn(&self, refusal: &Refusal) -> Option<&'static str> {
         if !matches!(refusal.kind, RefusalKind::Unsupported | RefusalKind::InvalidRequest) {
-            return;
+            return None;
         }
         let text = refusal.words.to_ascii_lowercase();
-        let lesson = if text.contains("thinking.type.enabled") {
-            &self.no_budgets
+        let (lesson, words) = if text.contains("thinking.type.enabled") {
+            (&self.no_budgets, "the model is asked to think adaptively")
         } else if text.contains("temperature") && speaks_of_support(&text) {
-            &self.no_temperature
+            (&self.no_temperature, "temperature is left out")
         } else {
-            return;
+            return None;
         };
-        lesson.store(true, Ordering::Relaxed);
+        (!lesson.swap(true, Ordering::Relaxed)).then_some(words)
     }
 }

@@ -64,7 +64,7 @@ mod tests {
         assert_eq!((description.as_ref(), schema.as_ref()), (said, &expected));
     }
 
-    /// Wire quirk Q75: no combinator at the root; what it said is still said.
+    /// PRV-3: no combinator is left at the root, which the API refuses; what it said is still said.
     #[test]
     fn roots_are_flat() {
         let plain = json!({"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}]}}});

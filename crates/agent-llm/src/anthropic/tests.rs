@@ -1,9 +1,8 @@
-//! Bodies as servers send them, and what becomes of them. Each is replayed whole, byte by byte and in random cuts. Q-numbers are
-//! those of known oddities of servers, as the adapter's makers collected them.
+//! Bodies as servers send them, and what becomes of them. Each is replayed whole, byte by byte and in random cuts.
 
 use serde_json::{Value, json};
 
-use crate::testing::{check_body, decode, object};
+use crate::testing::{check_body, check_last, decode, object, replay};
 
 use super::*;
 
@@ -11,6 +10,7 @@ mod blocks;
 mod ends;
 mod histories;
 mod properties;
+pub(crate) mod quirks;
 mod requests;
 
 fn with_options(options: Value) -> Anthropic {
@@ -44,8 +44,7 @@ fn check(data: &[&str], expected: &[&str]) {
 /// The end of the transcript only.
 #[track_caller]
 fn check_end(data: &[&str], expected: &str) {
-    let transcript = decode(&anthropic(), [&*events(data)]);
-    assert_eq!(transcript.last().map(String::as_str), Some(expected));
+    check_last(&anthropic(), &events(data), expected);
 }
 
 const START: &str = r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":12,"cache_creation_input_tokens":0,"cache_read_input_tokens":30,"output_tokens":1}}}"#;
@@ -164,7 +163,7 @@ fn thoughts_of_all_kinds() {
 }
 
 /// Blocks of kinds that this client does not know are kept as they came, with what is streamed into them; unknown events, deltas
-/// and fields say nothing (Q60).
+/// and fields say nothing.
 #[test]
 fn what_the_protocol_grew() {
     let middle = [
@@ -202,7 +201,7 @@ fn what_the_protocol_grew() {
     );
 }
 
-/// STRM-22, Q9: CRLF, no blank, comments, a byte order mark, no names, several events without a blank line, no last one.
+/// STRM-22: CRLF, no blank, comments, a byte order mark, no names, several events without a blank line, no last one.
 #[test]
 fn framing_of_all_kinds() {
     let expected = &["started claude-x", "text \"Hi\"", "done end_turn 42+9 \"Hi\""];

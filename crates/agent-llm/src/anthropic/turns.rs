@@ -147,9 +147,11 @@ impl<'a> Turns<'a> {
         self.0.iter().map(|turn| pieces(turn) + 40).sum::<usize>() + 64
     }
 
-    /// Appends the list of messages, the mark inside the last block of the last user message that stays.
+    /// Appends the list of messages, a mark inside the last block that stays of each of the last two user messages: of the last,
+    /// which the next request goes on from, and of the one the request before ended with. The API looks back from a mark for no
+    /// more than twenty blocks, and a reply with many calls adds more than that.
     pub(super) fn write(&self, mark: &str, out: &mut String) {
-        let marked = self.marked();
+        let marked: Vec<(usize, usize)> = self.markable().take(2).collect();
         out.push('[');
         for (at, turn) in self.0.iter().enumerate() {
             out.push_str(if at > 0 { ",{\"role\":\"" } else { "{\"role\":\"" });
@@ -163,7 +165,7 @@ impl<'a> Turns<'a> {
                     out.push(',');
                 }
                 out.push_str(&piece.form);
-                if marked == Some((at, place)) {
+                if marked.contains(&(at, place)) {
                     insert_mark(mark, out);
                 }
             }
@@ -172,12 +174,12 @@ impl<'a> Turns<'a> {
         out.push(']');
     }
 
-    /// Where the mark goes. A user's blocks only: a mark on a thought is refused.
-    fn marked(&self) -> Option<(usize, usize)> {
+    /// Where a mark may go, the last place first. A user's blocks only: a mark on a thought is refused.
+    fn markable(&self) -> impl Iterator<Item = (usize, usize)> {
         let stays = |piece: &Piece<'_>| !matches!(piece.kind, Kind::Volatile);
-        let last = |turn: &Turn<'_>| turn.pieces.iter().rposition(stays);
+        let last = move |turn: &Turn<'_>| turn.pieces.iter().rposition(stays);
         let turns = self.0.iter().enumerate().rev().filter(|(_, turn)| turn.speaker == Speaker::User);
-        turns.filter_map(|(at, turn)| last(turn).map(|place| (at, place))).next()
+        turns.filter_map(move |(at, turn)| last(turn).map(|place| (at, place)))
     }
 }
 

@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(known, expected, "{events:?}");
     }
 
-    /// TYP-8, PRV-13: cached tokens are part of the prompt and told apart. Wire quirk Q59: counts replace, never add.
+    /// TYP-8, PRV-13: cached tokens are part of the prompt and told apart. Counts replace each other and are never added.
     #[test]
     fn counts_replace_each_other() {
         let start =

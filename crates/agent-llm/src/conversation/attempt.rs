@@ -12,8 +12,10 @@ use super::{Conversation, Failure, History, Prepared};
 use crate::dialect::{Decoder, Flow, StreamFault, StreamState, Unfinished};
 use crate::fault::{Circumstances, ServerWords, classify, tokens};
 use crate::http::{Answer, Body, Call, Method};
+use crate::raw::Recording;
+use crate::redact::Redactor;
 use crate::reply::{About, ReplyBuilder};
-use crate::{BrokenStream, ProviderError, Refusal, RefusalKind, Waiting, retry};
+use crate::{BrokenStream, ProviderError, RawExchange, Refusal, RefusalKind, Waiting, retry};
 
 /// How long the end of a body is waited for after the reply's end mark, so that the connection can serve the next request.
 const DRAIN_TIME: Duration = Duration::from_millis(50);
@@ -25,6 +27,20 @@ enum Next {
     Bytes(Bytes),
     End,
     Failed(ProviderError),
+}
+
+/// The body of an answer, and whoever wants to hear it, too.
+struct Heard {
+    body: Body,
+    recording: Option<Recording>,
+}
+
+impl Heard {
+    fn note(&mut self, bytes: &[u8]) {
+        if let Some(recording) = &mut self.recording {
+            recording.bytes(bytes);
+        }
+    }
 }
 
 impl Conversation {
@@ -41,17 +57,21 @@ impl Conversation {
             headers: prepared.headers.clone(),
             body: prepared.body.clone(),
         };
+        let mut recording = self.recording(prepared, history);
         let sent = timeout_at(deadline, async { self.terms.wire.send(call).await });
         let answer = match self.stop.unless(self.provider(), sent).await? {
             Ok(answer) => answer?,
-            Err(_) => return Err(self.timed_out(Waiting::FirstContent).into()),
+            Err(_) => return Err(self.timed_out(Waiting::FirstContent, self.terms.patience.first_content).into()),
         };
+        if let Some(recording) = &mut recording {
+            recording.status(answer.status);
+        }
         self.check_head(&answer)?;
         if !(200..300).contains(&answer.status) {
-            return Err(self.refusal(prepared, answer).await?.into());
+            return Err(self.refusal(prepared, answer, recording).await?.into());
         }
         let mut metadata = Object::new();
-        if let Some(id) = request_id(&answer) {
+        if let Some(id) = request_id(&answer, &prepared.redactor) {
             metadata.insert("request_id".to_owned(), id.into());
         }
         history.note(&mut metadata);
@@ -63,22 +83,39 @@ impl Conversation {
             limit: self.terms.limits.reply_bytes,
         });
         let decoder = self.terms.dialect.decoder(builder);
-        self.read(prepared, decoder, answer.body, deadline, emit).await
+        self.read(prepared, decoder, Heard { body: answer.body, recording }, deadline, emit).await
+    }
+
+    /// What this attempt is told as, if somebody listens.
+    fn recording(&self, prepared: &Prepared, history: &History) -> Option<Recording> {
+        let exchange = || RawExchange {
+            provider: self.provider().to_owned(),
+            url: self.terms.url.clone(),
+            attempt: history.attempt(),
+            request: String::from_utf8_lossy(&prepared.body).into_owned(),
+            status: None,
+            response: String::new(),
+            cut: false,
+        };
+        self.terms.raw.as_ref().map(|sink| Recording::new(sink, &prepared.redactor, exchange()))
     }
 
     async fn read(
         &self,
         prepared: &Prepared,
         mut decoder: Box<dyn Decoder>,
-        mut body: Body,
+        mut heard: Heard,
         first_content: Instant,
         emit: &Emitter,
     ) -> Result<Reply, Failure> {
         let mut events = Vec::new();
         let outcome = loop {
             let state = decoder.state();
-            let result = match self.next(&mut body, state, first_content).await {
-                Next::Bytes(bytes) => decoder.feed(&bytes, &mut events),
+            let result = match self.next(&mut heard.body, state, first_content).await {
+                Next::Bytes(bytes) => {
+                    heard.note(&bytes);
+                    decoder.feed(&bytes, &mut events)
+                }
                 Next::End => decoder.end(&mut events).map(|()| Flow::Done),
                 Next::Failed(error) => break Err(error),
             };
@@ -104,7 +141,7 @@ impl Conversation {
                 }
                 let reply = reply?;
                 // What the wire still holds says nothing any more; only its end is of use.
-                let _ = tokio::time::timeout(DRAIN_TIME, body.next()).await;
+                let _ = tokio::time::timeout(DRAIN_TIME, heard.body.next()).await;
                 Ok(reply)
             }
             Err(error) => Err(Failure { error, partial: decoder.partial(), begun }),
@@ -114,18 +151,24 @@ impl Conversation {
     /// The next bytes, waited for as long as the reply's state allows.
     async fn next(&self, body: &mut Body, state: StreamState, first_content: Instant) -> Next {
         let patience = &self.terms.patience;
-        let (deadline, waiting) = match state {
-            StreamState::Waiting => (first_content, Waiting::FirstContent),
-            StreamState::Content => (Instant::now() + patience.idle, Waiting::MoreBytes),
-            StreamState::Finished => (Instant::now() + patience.linger.min(patience.idle), Waiting::MoreBytes),
+        let silence = if self.terms.dialect.buffers_calls() { patience.first_content } else { patience.idle };
+        let (deadline, waiting, limit) = match state {
+            StreamState::Waiting => (first_content, Waiting::FirstContent, patience.first_content),
+            StreamState::Content => (Instant::now() + silence, Waiting::MoreBytes, silence),
+            StreamState::MaybeFinished => (Instant::now() + patience.idle, Waiting::MoreBytes, patience.idle),
+            StreamState::Finished => {
+                let linger = patience.linger.min(patience.idle);
+                (Instant::now() + linger, Waiting::MoreBytes, linger)
+            }
         };
         match self.stop.unless(self.provider(), timeout_at(deadline, body.next())).await {
             Ok(Ok(Some(Ok(bytes)))) => Next::Bytes(bytes),
             Ok(Ok(None)) => Next::End,
             // The reply is there; how the server lets go of the connection does not matter.
             Ok(Ok(Some(Err(_))) | Err(_)) if state == StreamState::Finished => Next::End,
+            Ok(Err(_)) if state == StreamState::MaybeFinished => Next::End,
             Ok(Ok(Some(Err(error)))) => Next::Failed(error),
-            Ok(Err(_)) => Next::Failed(self.timed_out(waiting)),
+            Ok(Err(_)) => Next::Failed(self.timed_out(waiting, limit)),
             Err(stopped) => Next::Failed(stopped),
         }
     }
@@ -146,7 +189,12 @@ impl Conversation {
     }
 
     /// Reads a refusal's body, as far as it comes in time.
-    async fn refusal(&self, prepared: &Prepared, mut answer: Answer) -> Result<ProviderError, ProviderError> {
+    async fn refusal(
+        &self,
+        prepared: &Prepared,
+        mut answer: Answer,
+        recording: Option<Recording>,
+    ) -> Result<ProviderError, ProviderError> {
         let limit = self.terms.limits.error_bytes;
         let mut body = Vec::new();
         let reading = async {
@@ -159,12 +207,15 @@ impl Conversation {
         };
         // A body that does not come takes nothing from what the status says.
         let _ = self.stop.unless(self.provider(), tokio::time::timeout(self.terms.patience.idle, reading)).await?;
+        if let Some(mut recording) = recording {
+            recording.bytes(&body);
+        }
         let words = ServerWords::from_body(&body);
         let header = |name: &str| answer.header(name);
         let mut refusal = self.refuse(prepared, &words, Some(answer.status));
-        refusal.retry_after = retry::asked_wait(header, &words.message);
+        refusal.retry_after = retry::asked_wait(header, answer.status, &words);
         refusal.should_retry = retry::asked_again(answer.header("x-should-retry"));
-        refusal.request_id = request_id(&answer);
+        refusal.request_id = request_id(&answer, &prepared.redactor);
         Ok(ProviderError::Refusal(Box::new(refusal)))
     }
 
@@ -183,7 +234,7 @@ impl Conversation {
             words: shown,
             redacted,
             hint: self.hint(prepared, words, kind),
-            retry_after: retry::asked_wait(|_| None, &words.message),
+            retry_after: retry::asked_wait(|_| None, 200, words),
             should_retry: None,
             tokens: tokens(words, kind),
             server_code: words.code.as_ref().or(words.kind.as_ref()).map(|code| prepared.redactor.clean(code).0),
@@ -227,11 +278,7 @@ impl Conversation {
         ProviderError::Broken { provider: self.provider().to_owned(), model: self.request.model.clone(), broken }
     }
 
-    fn timed_out(&self, waiting: Waiting) -> ProviderError {
-        let limit = match waiting {
-            Waiting::FirstContent => self.terms.patience.first_content,
-            Waiting::Connection | Waiting::MoreBytes => self.terms.patience.idle,
-        };
+    fn timed_out(&self, waiting: Waiting, limit: Duration) -> ProviderError {
         ProviderError::TimedOut { provider: self.provider().to_owned(), url: self.terms.url.clone(), waiting, limit }
     }
 
@@ -240,6 +287,7 @@ impl Conversation {
     }
 }
 
-fn request_id(answer: &Answer) -> Option<String> {
-    REQUEST_ID.iter().find_map(|name| answer.header(name)).map(|id| id.chars().take(200).collect())
+fn request_id(answer: &Answer, redactor: &Redactor) -> Option<String> {
+    let id = REQUEST_ID.iter().find_map(|name| answer.header(name))?;
+    Some(redactor.clean(id).0.chars().take(200).collect())
 }

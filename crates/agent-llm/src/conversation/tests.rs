@@ -17,6 +17,9 @@ use crate::openai::OpenAi;
 use crate::testing::{line, object, request};
 use crate::{KeySource, LimitSettings, ProviderAdapter, ProviderSettings, RetrySettings};
 
+mod lessons;
+mod waits;
+
 /// What a call is answered with.
 struct Scene {
     status: u16,
@@ -101,6 +104,7 @@ fn terms(script: &Arc<Script>, max_attempts: u32) -> Terms {
         retry: RetrySettings { max_attempts, ..RetrySettings::default() },
         limits: settings.limits,
         patience: Patience::new(Duration::from_secs(60), true),
+        raw: None,
     }
 }
 
@@ -414,30 +418,6 @@ async fn what_came_before_a_fault_is_told() {
     assert_eq!(lines, ["started m", "text \"Hi\"", "failed retryable provider_error unknown | error \"Hi\""]);
 }
 
-/// What a server does not know is left out at once, without waiting or counting.
-#[tokio::test(start_paused = true)]
-async fn lessons_are_applied_at_once() {
-    let refused = |text: &str| {
-        Scene::status(400, &json!({"error": {"message": text, "type": "invalid_request_error"}}).to_string())
-    };
-    let script = script([
-        refused("Unsupported parameter: 'stream_options'"),
-        refused("Unsupported parameter: 'max_tokens' is not supported with this model."),
-        good(),
-        refused("Unsupported parameter: 'stream_options'"),
-    ]);
-    let adapter = adapter(&script, 1);
-    let lines: Vec<_> = adapter.stream(request(), CancellationToken::new()).map(|e| line(&e)).collect().await;
-    assert_eq!(lines, GOOD);
-    let calls: Vec<Value> = script.calls.lock().unwrap().iter().map(|(_, _, body)| body.clone()).collect();
-    assert!(calls[0].get("stream_options").is_some() && calls[1].get("stream_options").is_none());
-    assert!(calls[1].get("max_tokens").is_some() && calls[2].get("max_completion_tokens").is_some());
-    // It is remembered; and a refusal that teaches nothing new is a refusal.
-    let lines: Vec<_> = adapter.stream(request(), CancellationToken::new()).map(|e| line(&e)).collect().await;
-    assert_eq!(lines, ["failed fatal provider_error invalid_request | nothing"]);
-    assert_eq!(script.calls.lock().unwrap()[3].2, calls[2]);
-}
-
 /// CFG-3: a missing key fails this use, and only this one.
 #[tokio::test(start_paused = true)]
 async fn a_missing_key_fails_the_use() {
@@ -466,4 +446,22 @@ async fn request_ids_are_kept() {
     let all = events(&script([Scene::status(400, "bad").header("request-id", "req_2")])).await;
     let ModelEvent::Failed { error, .. } = &all[0] else { panic!("{all:?}") };
     assert_eq!(error.details["request_id"], "req_2");
+}
+
+/// PRV-14: whoever asks for it hears every attempt as it travelled, also one that is cancelled.
+#[tokio::test(start_paused = true)]
+async fn exchanges_are_told_raw() {
+    let script = script([Scene::status(500, "down"), Scene::events(&[(0, HI)]).open()]);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let taken = heard.clone();
+    let sink = crate::RawSink::new(move |exchange| taken.lock().unwrap().push(exchange));
+    let adapter = HttpAdapter::over(Terms { raw: Some(sink), ..terms(&script, 3) });
+    let mut stream = adapter.stream(request(), CancellationToken::new());
+    while !matches!(stream.next().await, Some(ModelEvent::TextDelta { .. })) {}
+    drop(stream);
+    let heard = heard.lock().unwrap();
+    let shown: Vec<_> = heard.iter().map(|raw| (raw.attempt, raw.status, raw.response.as_str(), raw.cut)).collect();
+    let answer = format!("data: {HI}\n\n");
+    assert_eq!(shown, [(1, Some(500), "down", false), (2, Some(200), answer.as_str(), false)]);
+    assert!(heard.iter().all(|raw| raw.request.starts_with("{\"model\":\"m\"") && raw.provider == "openai"));
 }

@@ -17,6 +17,8 @@ pub(crate) enum Again {
     Aborted,
     /// Yes, but no more often than this, whatever the settings say.
     UpTo(u32),
+    /// As often as it takes the server to load its model, for as long as the first content may take.
+    Loaded,
 }
 
 /// What a failure means to others: the contract's code, a finer word for `details.kind`, and whether to ask again.
@@ -73,7 +75,7 @@ impl ProviderError {
             Again::Never => ModelFault::Fatal,
             Again::Shorter => ModelFault::Overflow,
             Again::Aborted => ModelFault::Aborted,
-            Again::UpTo(_) => ModelFault::Retryable,
+            Again::UpTo(_) | Again::Loaded => ModelFault::Retryable,
         }
     }
 
@@ -85,7 +87,7 @@ impl ProviderError {
         }
         let verdict = self.verdict();
         let mut payload = ErrorPayload::new(verdict.code, self.chain())
-            .retryable(matches!(verdict.again, Again::UpTo(_)))
+            .retryable(matches!(verdict.again, Again::UpTo(_) | Again::Loaded))
             .detail("kind", verdict.kind);
         match self {
             Self::Refusal(refusal) => refusal.describe(payload),
@@ -129,6 +131,12 @@ fn refusal_verdict(refusal: &Refusal) -> Verdict {
         // A gateway that names a time sells by the minute.
         RefusalKind::Billing if refusal.retry_after.is_some() => is(Failed, "billing", OFTEN),
         RefusalKind::Billing => is(Failed, "billing", Again::Never),
+        // Google calls a limit by the minute a quota, too, and says when it ends.
+        RefusalKind::Quota
+            if refusal.retry_after.is_some() && refusal.server_code.as_deref() != Some("insufficient_quota") =>
+        {
+            is(ProviderRateLimited, "rate_limited", OFTEN)
+        }
         RefusalKind::Quota => is(ProviderRateLimited, "quota", Again::Never),
         RefusalKind::RateLimited => is(ProviderRateLimited, "rate_limited", OFTEN),
         RefusalKind::Overloaded => is(Failed, "overloaded", OFTEN),
@@ -138,14 +146,14 @@ fn refusal_verdict(refusal: &Refusal) -> Verdict {
         RefusalKind::EndpointNotFound => is(Failed, "endpoint_not_found", Again::Never),
         RefusalKind::Filtered => is(Failed, "filtered", Again::Never),
         RefusalKind::BadGeneration => is(Failed, "bad_generation", Again::UpTo(2)),
-        RefusalKind::Loading => is(Failed, "loading", OFTEN),
+        RefusalKind::Loading => is(Failed, "loading", Again::Loaded),
         RefusalKind::Runner => is(Failed, "runner", Again::UpTo(1)),
         RefusalKind::InvalidRequest => is(Failed, "invalid_request", Again::Never),
         RefusalKind::Server => is(Failed, "server", OFTEN),
         RefusalKind::Unknown => is(Failed, "unknown", OFTEN),
     };
     match (refusal.should_retry, verdict.again) {
-        (Some(false), Again::UpTo(_)) => Verdict { again: Again::Never, ..verdict },
+        (Some(false), Again::UpTo(_) | Again::Loaded) => Verdict { again: Again::Never, ..verdict },
         // Only where retrying is thinkable at all: never for other client errors or a refused key (PRV-8).
         (Some(true), Again::Never) if matches!(refusal.status, Some(408 | 409 | 425 | 429 | 500..)) => {
             Verdict { again: OFTEN, ..verdict }

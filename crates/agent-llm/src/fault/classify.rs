@@ -37,7 +37,8 @@ const TABLE: &[Row] = &[
           "does not support function", "does not support tool", "support tool use", "tool use is not supported",
           "tools are not supported", "tool calling is not supported", "function calling is not supported",
           "image input is not supported", "enable-auto-tool-choice", "requires --jinja", "unknown name \"",
-          "thinking.type.enabled", "does not support assistant message prefill"]),
+          "thinking.type.enabled", "does not support assistant message prefill",
+          "prefill is incompatible with enable_thinking"]),
     row(RefusalKind::Auth, &[401],
         &["authentication_error", "invalid_api_key", "invalid_authentication", "unauthenticated"],
         &["api key not valid", "incorrect api key", "invalid api key"]),
@@ -59,7 +60,7 @@ const TABLE: &[Row] = &[
         &["maximum pending requests exceeded", "rate limit reached", "too many requests"]),
     row(RefusalKind::Loading, &[], &["unavailable_error"], &["loading model", "model is loading"]),
     row(RefusalKind::Overloaded, &[529], &["overloaded_error", "insufficient_system_resource"], &["overloaded"]),
-    row(RefusalKind::Timeout, &[408, 504, 522, 524], &["timeout_error", "deadline_exceeded"], &[]),
+    row(RefusalKind::Timeout, &[408, 425, 504, 522, 524], &["timeout_error", "deadline_exceeded"], &[]),
     row(RefusalKind::BadGeneration, &[],
         &["tool_use_failed"],
         &["error parsing tool call", "invalid tool call arguments", "malformed function call", "malformed_function_call"]),
@@ -76,7 +77,7 @@ const TABLE: &[Row] = &[
         &[]),
     row(RefusalKind::InvalidRequest, &[400, 422],
         &["invalid_request_error", "badrequesterror", "invalid_argument"],
-        &[]),
+        &["\" must be of type"]),
 ];
 
 impl Row {
@@ -90,7 +91,10 @@ impl Row {
 /// What the server means.
 pub(crate) fn classify(words: &ServerWords, around: Circumstances) -> RefusalKind {
     let status = around.status.or(words.status);
-    if status == Some(413) || overflow::is_overflow(words, around.fills_window) || overflow::can_never_fit(words) {
+    if status == Some(413)
+        || overflow::is_overflow(words, status, around.fills_window)
+        || overflow::can_never_fit(words)
+    {
         return RefusalKind::ContextTooLong;
     }
     let text = words.message.to_lowercase();

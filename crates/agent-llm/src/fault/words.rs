@@ -1,9 +1,12 @@
 //! Reads a server's error object in every shape that was seen: a string, an object, a list of one, flat or nested, JSON
 //! inside a string inside JSON, a web page, or nothing.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::redact::Redactor;
+use crate::retry;
 
 /// How much of a server's words is kept, in characters.
 const MAX_CHARS: usize = 500;
@@ -27,6 +30,8 @@ pub(crate) struct ServerWords {
     pub(crate) status: Option<u16>,
     /// Tokens asked for and the limit, where the object has fields for them.
     pub(crate) tokens: Option<(u64, u64)>,
+    /// How long to wait, where the object has a field for it.
+    pub(crate) retry_after: Option<Duration>,
     /// Where to sign in.
     pub(crate) signin_url: Option<String>,
 }
@@ -89,11 +94,24 @@ impl ServerWords {
 
     /// Inner objects are read first: their words are the more exact ones, and the first word wins.
     fn read_object(&mut self, object: &serde_json::Map<String, Value>, depth: u8) {
+        if depth > MAX_DEPTH {
+            return;
+        }
         if let Some(inner) = object.get("error") {
             self.read(inner, depth + 1);
         }
-        if let Some(details) = object.get("details").and_then(Value::as_object) {
-            set(&mut self.detail, details.get("error_code"));
+        // Azure's gateways put the cause into a field of its own.
+        if let Some(inner) = object.get("innererror").and_then(Value::as_object) {
+            self.read_object(inner, depth + 1);
+        }
+        match object.get("details") {
+            Some(Value::Object(details)) => set(&mut self.detail, details.get("error_code")),
+            // Google's list of details, one of which may be how long to wait.
+            Some(Value::Array(details)) => {
+                let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str());
+                self.retry_after = self.retry_after.or_else(|| retry::duration(delay?));
+            }
+            _ => {}
         }
         if let (Some(asked), Some(limit)) = (number(object, "n_prompt_tokens"), number(object, "n_ctx")) {
             self.tokens = Some((asked, limit));
@@ -129,6 +147,7 @@ impl ServerWords {
             }
         }
         set(&mut self.kind, object.get("type").filter(|t| *t != "error"));
+        set(&mut self.kind, object.get("__type"));
         set(&mut self.param, object.get("param"));
         set(&mut self.signin_url, object.get("signin_url"));
     }

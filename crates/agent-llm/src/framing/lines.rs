@@ -63,6 +63,12 @@ impl Lines {
         if self.pending.is_empty() { Ok(()) } else { self.emit(&[], &mut each) }
     }
 
+    /// How many bytes wait for the end of their line.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn held(&self) -> usize {
+        self.pending.len()
+    }
+
     fn find_end(&self, chunk: &[u8]) -> Option<usize> {
         match self.ends {
             LineEnds::Lf => memchr::memchr(b'\n', chunk),

@@ -43,6 +43,12 @@ impl Sse {
         self.lines.push(chunk, |line| event.line(line, &mut each))
     }
 
+    /// How many bytes wait for the end of their line or event.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn held(&self) -> usize {
+        self.lines.held() + self.event.name.len() + self.event.data.len()
+    }
+
     /// The body has ended: hands on an event whose blank line is missing. The standard drops it; servers rely on more.
     pub(crate) fn finish<E: From<TooLong>>(
         &mut self,
@@ -71,11 +77,13 @@ impl Pending {
                 self.name.clear();
                 self.name.push_str(value);
             }
-            // Old llama.cpp builds send errors under a field of their own.
+            // Old llama.cpp builds send errors under a field of their own, and their end mark right below it: what the field
+            // holds is an event by itself.
             "error" => {
-                self.name.clear();
+                self.dispatch(each)?;
                 self.name.push_str("error");
                 self.add(value)?;
+                self.dispatch(each)?;
             }
             // Comments (an empty field name), `id`, `retry`, and what nobody knows.
             _ => {}

@@ -8,6 +8,7 @@ use crate::BrokenStream;
 use crate::dialect::{Decoder, Flow, StreamFault, StreamState, Unfinished, malformed};
 use crate::fault::ServerWords;
 use crate::framing::{LineEnds, Lines};
+use crate::reply::mend::{each, inner, mend, numbers, switch, texts};
 use crate::reply::{CallPiece, ReplyBuilder, Text, argument_text};
 
 /// How many generated tokens without any content are too many to be an honest empty answer.
@@ -18,8 +19,9 @@ const SUSPICIOUS_TOKENS: u64 = 8;
 struct Line<'a> {
     #[serde(borrow, default)]
     model: Option<Text<'a>>,
+    /// Boxed: on its way up through the deserialiser it would be copied at every level.
     #[serde(borrow, default)]
-    message: Option<Message<'a>>,
+    message: Option<Box<Message<'a>>>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
     #[serde(default)]
@@ -54,8 +56,8 @@ struct Message<'a> {
 struct Call<'a> {
     #[serde(borrow, default)]
     id: Option<Text<'a>>,
-    #[serde(borrow)]
-    function: Function<'a>,
+    #[serde(borrow, default)]
+    function: Option<Function<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -89,8 +91,12 @@ impl OllamaDecoder {
 impl Decoder for OllamaDecoder {
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<ModelEvent>) -> Result<Flow, StreamFault> {
         let state = &mut self.state;
-        self.lines.push(bytes, |line| state.line(line, false, out))?;
-        Ok(if self.state.done { Flow::Done } else { Flow::More })
+        let pushed = self.lines.push(bytes, |line| state.line(line, false, out));
+        if state.done {
+            // What comes in the same packet as the last line is no part of the reply, however long it is.
+            return Ok(Flow::Done);
+        }
+        pushed.map(|()| Flow::More)
     }
 
     fn end(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
@@ -124,12 +130,24 @@ impl State {
         if self.done || line.trim().is_empty() {
             return Ok(());
         }
-        let line: Line<'_> = match serde_json::from_str(line) {
-            Ok(line) => line,
-            // What the connection's end cut off is no fault of the server's JSON.
-            Err(_) if at_end => return Err(BrokenStream::Truncated.into()),
-            Err(error) => return Err(malformed(line, &error)),
-        };
+        match serde_json::from_str(line) {
+            Ok(read) => self.read(read, out),
+            Err(error) => match mend(line, tidy) {
+                Some(mended) => {
+                    let read = serde_json::from_str(&mended).map_err(|error| malformed(line, &error))?;
+                    self.reply.set_mended(true);
+                    let result = self.read(read, out);
+                    self.reply.set_mended(false);
+                    result
+                }
+                // What the connection's end cut off is no fault of the server's JSON.
+                None if at_end => Err(BrokenStream::Truncated.into()),
+                None => Err(malformed(line, &error)),
+            },
+        }
+    }
+
+    fn read(&mut self, line: Line<'_>, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
         // After its first output the server can report an error only here; the status was 200.
         if let Some(error) = line.error {
             return Err(StreamFault::Said(Box::new(ServerWords::from_text(&format!("{{\"error\":{error}}}")))));
@@ -140,7 +158,7 @@ impl State {
             self.reason = Text::filled(&line.done_reason).map(str::to_owned);
             self.reply.usage = usage(&line);
         }
-        line.message.map_or(Ok(()), |message| self.message(message, out))
+        line.message.map_or(Ok(()), |message| self.message(*message, out))
     }
 
     fn message(&mut self, message: Message<'_>, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
@@ -152,11 +170,12 @@ impl State {
         }
         // Calls stand before the last line or on it, whole; their index says nothing.
         for call in message.tool_calls.into_iter().flatten() {
+            let Some(function) = call.function else { continue };
             let piece = CallPiece {
                 whole: true,
                 id: Text::filled(&call.id),
-                name: Text::filled(&call.function.name),
-                arguments: call.function.arguments.map(argument_text).unwrap_or_default(),
+                name: Text::filled(&function.name),
+                arguments: function.arguments.map(argument_text).unwrap_or_default(),
                 ..CallPiece::default()
             };
             self.reply.call(piece, out)?;
@@ -169,7 +188,7 @@ impl State {
         if !self.done {
             return Some(BrokenStream::Truncated.into());
         }
-        if self.reply.has_content() {
+        if self.reply.has_content() || self.reply.holds() {
             return None;
         }
         let (prompt, window) = (self.reply.usage.input_tokens.unwrap_or(0), self.context_window);
@@ -205,5 +224,21 @@ fn usage(line: &Line<'_>) -> Usage {
         total_tokens: line.prompt_eval_count.zip(line.eval_count).map(|(input, output)| input.saturating_add(output)),
         raw,
         ..Usage::default()
+    }
+}
+
+/// Puts right, or leaves out, what a server writes in types of its own.
+fn tidy(line: &mut Object) {
+    texts(line, &["model", "done_reason"]);
+    switch(line, "done");
+    numbers(line, &["prompt_eval_count", "eval_count", "total_duration", "load_duration"]);
+    numbers(line, &["prompt_eval_duration", "eval_duration"]);
+    let Some(message) = inner(line, "message") else { return };
+    texts(message, &["content", "thinking"]);
+    for call in each(message, "tool_calls") {
+        texts(call, &["id"]);
+        if let Some(function) = inner(call, "function") {
+            texts(function, &["name"]);
+        }
     }
 }

@@ -40,6 +40,9 @@ pub(super) async fn explain(error: ProviderError, ask: Ask<'_>) -> ProviderError
         RefusalKind::Unsupported if speaks_of_tools(&refusal) => {
             refusal.hint = with_tools(ask).await;
         }
+        RefusalKind::Unsupported if refusal.words.to_ascii_lowercase().contains("support thinking") => {
+            refusal.hint = Some("Leave think out of model.provider_options.ollama, or set it to false.".to_owned());
+        }
         _ => {}
     }
     ProviderError::Refusal(refusal)

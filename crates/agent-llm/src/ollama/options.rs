@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::KEY;
 use crate::ProviderError;
 use crate::options::{Options, nearest};
+use crate::reply::InlineThinking;
 
 /// Options the runner knows. Ollama only logs what it does not know, so a slip would go unseen.
 const RUNNER: [&str; 18] = [
@@ -40,6 +41,7 @@ pub(crate) struct OllamaOptions {
     pub(crate) keep_alive: Option<Value>,
     /// Sent as it is; absent leaves it to the server, which lets models think that can.
     pub(crate) think: Option<Value>,
+    pub(crate) inline_thinking: InlineThinking,
     /// Added to what the settings give.
     pub(crate) runner: Object,
 }
@@ -47,7 +49,7 @@ pub(crate) struct OllamaOptions {
 impl OllamaOptions {
     pub(crate) fn read(values: &Object) -> Result<Self, ProviderError> {
         let options = Options { provider: KEY, values };
-        options.only(&["keep_alive", "think", "options"])?;
+        options.only(&["keep_alive", "think", "inline_thinking", "options"])?;
         let keep_alive =
             options.read("keep_alive", "must be a number of seconds or a text such as \"10m\"", |value| {
                 (value.is_number() || value.as_str().is_some_and(|text| !text.is_empty())).then(|| value.clone())
@@ -58,19 +60,28 @@ impl OllamaOptions {
                 (value.is_boolean() || word).then(|| value.clone())
             })?;
         let runner = options.object("options")?.cloned().unwrap_or_default();
-        for key in runner.keys() {
-            check_runner_option(options, key)?;
+        for (key, value) in &runner {
+            check_runner_option(options, key, value)?;
         }
-        Ok(Self { keep_alive, think, runner })
+        Ok(Self { keep_alive, think, inline_thinking: options.inline_thinking()?, runner })
     }
 }
 
-fn check_runner_option(options: Options<'_>, key: &str) -> Result<(), ProviderError> {
+/// Ollama refuses a value of the wrong type with every request, as a fault of its own.
+fn check_runner_option(options: Options<'_>, key: &str, value: &Value) -> Result<(), ProviderError> {
     if let Some((_, setting)) = OWNED.iter().find(|(owned, _)| *owned == key) {
         return Err(options.invalid(&format!("options.{key}"), &format!("is set by model.{setting}")));
     }
     if RUNNER.contains(&key) {
-        return Ok(());
+        let (fits, kind) = match key {
+            "stop" => (value.as_array().is_some_and(|list| list.iter().all(Value::is_string)), "a list of texts"),
+            "use_mlock" | "use_mmap" => (value.is_boolean(), "true or false"),
+            "seed" | "top_k" | "main_gpu" | "repeat_last_n" => (value.is_i64(), "a whole number"),
+            _ if key.starts_with("num_") || key.ends_with("_predict") => (value.is_i64(), "a whole number"),
+            _ => (value.is_number(), "a number"),
+        };
+        let wrong = || options.invalid(&format!("options.{key}"), &format!("must be {kind}"));
+        return if fits { Ok(()) } else { Err(wrong()) };
     }
     Err(ProviderError::UnknownOption {
         provider: KEY,
@@ -104,6 +115,15 @@ mod tests {
             json!({"options": {"num_ctx": 1}}),
             "the ollama option \"options.num_ctx\" is set by model.context_window",
         );
+        for (key, value, kind) in [
+            ("seed", json!("7"), "a whole number"),
+            ("num_batch", json!(0.5), "a whole number"),
+            ("top_p", json!("x"), "a number"),
+            ("stop", json!("x"), "a list of texts"),
+            ("use_mmap", json!(1), "true or false"),
+        ] {
+            refused(json!({"options": {key: value}}), &format!("the ollama option \"options.{key}\" must be {kind}"));
+        }
         refused(json!({"options": 1}), "the ollama option \"options\" must be a table");
         refused(
             json!({"think": "deep"}),

@@ -156,7 +156,7 @@ fn tool_result(out: &mut String, result: &ToolResultBlock, tool_name: Option<&st
 
 fn tools_form(request: &ModelRequest, names: &NameTable, key: u64) -> Result<Arc<str>, ProviderError> {
     wire_form::check_schemas(KEY, request)?;
-    Ok(request.tools.wire.get_or_make(key, || wire_form::function_tools(&request.tools, names)))
+    Ok(request.tools.wire.get_or_make(key, || wire_form::function_tools(&request.tools, names, wire_form::parameters)))
 }
 
 fn unsupported(request: &ModelRequest, feature: String) -> ProviderError {

@@ -6,7 +6,7 @@ use agent_protocol::{ContentBlock, ErrorCode, ModelMessage, Role, ToolChoice};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::testing::{call, check_body, decode, object, request, result, said};
+use crate::testing::{call, check_body, decode, object, replay, request, result, said};
 
 fn ollama(options: Value) -> Ollama {
     let mut settings = ProviderSettings::new("http://127.0.0.1:1");
@@ -62,7 +62,7 @@ fn calls_of_all_kinds() {
     let line = |calls: &str| {
         format!(r#"{{"message":{{"role":"assistant","content":"","tool_calls":[{calls}]}},"done":false}}"#)
     };
-    let end = |calls: &str| decode(&ollama(json!({})), [&*body(&[&line(calls), DONE])]).pop().unwrap();
+    let end = |calls: &str| replay(&ollama(json!({})), &body(&[&line(calls), DONE])).pop().unwrap();
     let two = r#"{"function":{"index":0,"name":"code__read_file","arguments":{}}},{"function":{"index":0,"name":"code__read_file","arguments":{}}}"#;
     assert_eq!(end(two), "done tool_use 210+17 call_run_1:code.read_file{} call_run_2:code.read_file{}");
     for (arguments, expected) in [
@@ -95,6 +95,8 @@ fn cut_at_any_byte() {
     for end in 0..bytes.len() {
         let last = decode(&ollama(json!({})), [&bytes[..end]]).pop().unwrap();
         assert_eq!(last.starts_with("done tool_use"), end >= mark, "cut at {end}: {last}");
+        let bytewise = decode(&ollama(json!({})), bytes[..end].chunks(1)).pop();
+        assert_eq!(bytewise.as_deref(), Some(&*last), "cut at {end}, byte by byte");
         if end < mark {
             assert!(last.starts_with("failed the connection ended early"), "{last}");
             assert!(!last.contains("call_k3x9a0qz"), "{last}");
@@ -232,3 +234,5 @@ fn the_address_of_the_other_api_is_refused() {
     assert_eq!(error.payload().code, ErrorCode::ConfigError);
     assert!(error.to_string().contains("/v1"), "{error}");
 }
+
+pub(crate) mod quirks;

@@ -3,10 +3,13 @@
 
 use std::fmt;
 
+use agent_protocol::Object;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::reply::mend::{each, inner, numbers, texts};
 use crate::reply::{Text, TextOrParts};
 
 /// One event's data, or a whole answer where a server does not stream.
@@ -29,12 +32,27 @@ pub(super) struct Chunk<'a> {
 pub(super) struct FlatError<'a> {
     #[serde(borrow, default)]
     object: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    detail: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    code: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    status: Option<&'a RawValue>,
+    #[serde(rename = "type", borrow, default)]
+    kind: Option<&'a RawValue>,
 }
 
 impl FlatError<'_> {
-    /// Whether an event that is no chunk is such an error.
-    pub(super) fn is_in(data: &str) -> bool {
-        serde_json::from_str::<FlatError<'_>>(data).is_ok_and(|flat| Text::filled(&flat.object) == Some("error"))
+    /// Whether an event that is no chunk is such an error. After the end of a reply it must say so itself: a gateway may add a
+    /// message of another sort.
+    pub(super) fn is_in(data: &str, over: bool) -> bool {
+        serde_json::from_str::<FlatError<'_>>(data).is_ok_and(|flat| {
+            let has_code = [flat.code, flat.status, flat.kind].iter().any(Option::is_some);
+            let is_failure = flat.detail.is_some() || (flat.message.is_some() && has_code);
+            Text::filled(&flat.object) == Some("error") || (is_failure && !over)
+        })
     }
 }
 
@@ -92,6 +110,9 @@ pub(super) struct Delta<'a> {
     pub(super) reasoning: Option<Text<'a>>,
     #[serde(borrow, default)]
     pub(super) tool_calls: Option<Vec<Call<'a>>>,
+    /// Gemini may sign a thought after the call it led to.
+    #[serde(borrow, default)]
+    pub(super) extra_content: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -112,4 +133,52 @@ pub(super) struct Function<'a> {
     pub(super) name: Option<Text<'a>>,
     #[serde(borrow, default)]
     pub(super) arguments: Option<&'a RawValue>,
+}
+
+/// Puts right, or leaves out, what a server writes in types of its own.
+pub(super) fn tidy(chunk: &mut Object) {
+    texts(chunk, &["model", "object"]);
+    inner(chunk, "x_groq");
+    for choice in each(chunk, "choices") {
+        texts(choice, &["finish_reason"]);
+        for side in ["delta", "message"] {
+            if let Some(delta) = inner(choice, side) {
+                tidy_delta(delta);
+            }
+        }
+    }
+}
+
+fn tidy_delta(delta: &mut Object) {
+    texts(delta, &["refusal", "reasoning_content", "reasoning"]);
+    match delta.get_mut("content") {
+        Some(Value::Array(parts)) => tidy_parts(parts),
+        _ => texts(delta, &["content"]),
+    }
+    for call in each(delta, "tool_calls") {
+        numbers(call, &["index"]);
+        texts(call, &["id"]);
+        if let Some(function) = inner(call, "function") {
+            texts(function, &["name"]);
+        }
+    }
+}
+
+fn tidy_parts(parts: &mut Vec<Value>) {
+    for part in parts.iter_mut() {
+        if let Value::String(text) = part {
+            *part = Value::Object(Object::from_iter([("text".to_owned(), std::mem::take(text).into())]));
+        }
+    }
+    parts.retain(Value::is_object);
+    for part in parts.iter_mut().filter_map(Value::as_object_mut) {
+        texts(part, &["text"]);
+        match part.get_mut("thinking") {
+            Some(Value::Array(parts)) => {
+                parts.retain(Value::is_object);
+                parts.iter_mut().filter_map(Value::as_object_mut).for_each(|part| texts(part, &["text"]));
+            }
+            _ => texts(part, &["thinking"]),
+        }
+    }
 }

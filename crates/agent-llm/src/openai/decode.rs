@@ -5,13 +5,18 @@ use std::borrow::Cow;
 use agent_protocol::{ModelEvent, Reply};
 use serde_json::Value;
 
-use super::chunk::{Call, Choice, Chunk, Delta, FlatError};
+use super::chunk::{Call, Choice, Chunk, Delta, FlatError, tidy};
+use super::ending::Ending;
 use super::usage;
 use crate::dialect::{Decoder, Flow, StreamFault, StreamState, Unfinished, malformed};
 use crate::fault::ServerWords;
 use crate::framing::{Sse, SseEvent};
+use crate::reply::mend::mend;
 use crate::reply::{CallPiece, ReplyBuilder, Text, TextOrParts, argument_text};
 use crate::{BrokenStream, LimitSettings};
+
+/// How many generated tokens without any content are too many to be an honest empty answer.
+const SUSPICIOUS_TOKENS: u64 = 8;
 
 /// The decoder of one answer.
 pub(super) struct OpenAiDecoder {
@@ -25,21 +30,22 @@ pub(super) struct OpenAiDecoder {
 enum Body {
     Unknown,
     Events(Sse),
-    /// One object, or one error.
+    /// One object, one error, or events that are lines.
     Whole(Vec<u8>),
 }
 
 struct State {
     reply: ReplyBuilder,
     context_window: u64,
-    /// The last word on why the reply ended.
-    reason: Option<String>,
-    /// Content came after such a word: this server puts one on every chunk.
-    reason_is_noise: bool,
+    ending: Ending,
     /// The model declined, in a field of its own.
     refused: bool,
     done: bool,
     events: u64,
+    /// Events with a choice.
+    choices: u64,
+    /// A choice held a message, which is whole, and no piece of one.
+    has_message: bool,
 }
 
 impl OpenAiDecoder {
@@ -47,11 +53,12 @@ impl OpenAiDecoder {
         let state = State {
             reply,
             context_window,
-            reason: None,
-            reason_is_noise: false,
+            ending: Ending::default(),
             refused: false,
             done: false,
             events: 0,
+            choices: 0,
+            has_message: false,
         };
         Self { body: Body::Unknown, limit: limits.event_bytes, state }
     }
@@ -72,7 +79,13 @@ impl Decoder for OpenAiDecoder {
         let state = &mut self.state;
         match &mut self.body {
             Body::Unknown => {}
-            Body::Events(sse) => sse.push(bytes, |event| state.event(event, false, out))?,
+            Body::Events(sse) => {
+                let pushed = sse.push(bytes, |event| state.event(event, false, out));
+                // What comes in the same packet as the end mark is no part of the reply, however long it is.
+                if !state.done {
+                    pushed?;
+                }
+            }
             Body::Whole(text) => {
                 if text.len() + bytes.len() > self.limit {
                     return Err(BrokenStream::EventTooLong { limit: self.limit }.into());
@@ -93,14 +106,7 @@ impl Decoder for OpenAiDecoder {
     }
 
     fn state(&self) -> StreamState {
-        let state = &self.state;
-        if state.reason.is_some() && !state.reason_is_noise {
-            StreamState::Finished
-        } else if state.reply.has_content() {
-            StreamState::Content
-        } else {
-            StreamState::Waiting
-        }
+        self.state.ending.state(self.state.reply.has_content())
     }
 
     fn has_content(&self) -> bool {
@@ -113,7 +119,7 @@ impl Decoder for OpenAiDecoder {
             Some(fault) => Err(Box::new(Unfinished { fault, partial: state.reply.partial() })),
             // A refusal that was streamed is one, whatever the last word says.
             None if state.refused => Ok(state.reply.finish(Some("refusal".to_owned()), out)),
-            None => Ok(state.reply.finish(state.reason, out)),
+            None => Ok(state.reply.finish(state.ending.into_reason(), out)),
         }
     }
 
@@ -132,18 +138,25 @@ impl State {
         if event.name == "error" {
             return Err(said(data));
         }
-        match self.data(data, out) {
+        let result = match self.data(data, event.name, out) {
             // Events that were glued together without a blank line, such as the last one and `[DONE]`.
             Err(StreamFault::Broken(BrokenStream::Malformed { .. })) if data.contains('\n') => {
-                let glued = data.lines().try_for_each(|line| self.data(line.trim(), out));
-                if at_end { glued.map_err(truncated) } else { glued }
+                data.lines().try_for_each(|line| self.data(line.trim(), event.name, out))
             }
-            Err(fault) if at_end => Err(truncated(fault)),
+            other => other,
+        };
+        match result {
+            // The reply is complete, or the event is of a kind that we know nothing of.
+            Err(StreamFault::Broken(BrokenStream::Malformed { .. })) if self.ending.is_over() || is_foreign(&event) => {
+                Ok(())
+            }
+            // What the connection's end cut off is no fault of the server's JSON.
+            Err(StreamFault::Broken(BrokenStream::Malformed { .. })) if at_end => Err(BrokenStream::Truncated.into()),
             other => other,
         }
     }
 
-    fn data(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
+    fn data(&mut self, data: &str, name: &str, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
         if data.starts_with("[DONE]") {
             self.done = true;
             return Ok(());
@@ -151,56 +164,102 @@ impl State {
         if self.done || data.is_empty() {
             return Ok(());
         }
-        let chunk = serde_json::from_str(data).map_err(|error| malformed(data, &error))?;
-        self.events += 1;
-        self.chunk(chunk, data, out)
+        // A derived reader takes a list for an object in the order of its fields; here it is Google's list of one error.
+        if data.starts_with('[') {
+            let list: Result<serde::de::IgnoredAny, _> = serde_json::from_str(data);
+            return Err(list.map_or_else(|error| malformed(data, &error), |_| said(data)));
+        }
+        match serde_json::from_str(data) {
+            Ok(chunk) => self.chunk(chunk, name, data, out),
+            Err(error) => self.odd(data, name, &error, out),
+        }
     }
 
-    /// A body that is one object: an answer that was not streamed, or an error with status 200.
+    /// What the strict reading refuses.
+    fn odd(
+        &mut self,
+        data: &str,
+        name: &str,
+        error: &serde_json::Error,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), StreamFault> {
+        let mended = mend(data, tidy).ok_or_else(|| malformed(data, error))?;
+        let chunk = serde_json::from_str(&mended).map_err(|error| malformed(data, &error))?;
+        self.reply.set_mended(true);
+        let result = self.chunk(chunk, name, data, out);
+        self.reply.set_mended(false);
+        result
+    }
+
+    /// A body that is one object: an answer that was not streamed, or an error with status 200. Or events without a frame.
     fn whole(&mut self, text: &str, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
-        if text.starts_with('[') {
-            return Err(said(text));
+        let text = text.trim();
+        match self.data(text, "", out) {
+            Ok(()) if self.choices == 0 && self.events > 0 => Err(said(text)),
+            // What is whole needs no word for its end.
+            Ok(()) => {
+                self.done |= self.has_message;
+                Ok(())
+            }
+            Err(StreamFault::Broken(BrokenStream::Malformed { .. })) if is_cut(text) => {
+                Err(BrokenStream::Truncated.into())
+            }
+            Err(StreamFault::Broken(BrokenStream::Malformed { .. })) if text.contains('\n') => {
+                let mut lines = text.lines().peekable();
+                while let Some(data) = lines.next() {
+                    self.event(SseEvent { name: "", data }, lines.peek().is_none(), out)?;
+                }
+                Ok(())
+            }
+            Err(fault) => Err(fault),
         }
-        let chunk: Chunk<'_> = serde_json::from_str(text).map_err(|error| truncated(malformed(text, &error)))?;
-        if chunk.error.is_none() && chunk.choices.is_none() {
-            return Err(said(text));
-        }
-        self.events += 1;
-        self.chunk(chunk, text, out)
     }
 
-    fn chunk(&mut self, chunk: Chunk<'_>, data: &str, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
-        self.reply.set_model(Text::filled(&chunk.model));
-        let flat_error = chunk.choices.is_none() && FlatError::is_in(data);
+    fn chunk(
+        &mut self,
+        chunk: Chunk<'_>,
+        name: &str,
+        data: &str,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), StreamFault> {
+        self.events += 1;
+        let is_bare = chunk.choices.is_none() && chunk.usage.is_none() && chunk.model.is_none();
+        let flat_error = is_bare && matches!(name, "" | "message") && FlatError::is_in(data, self.ending.is_over());
         if flat_error || chunk.error.is_some_and(|error| !matches!(error.get(), "\"\"" | "{}" | "false")) {
             return Err(said(data));
         }
+        self.reply.set_model(Text::filled(&chunk.model));
         let groq = chunk.x_groq.and_then(|groq| groq.usage);
-        if let Some(usage) = chunk.usage.or(groq).and_then(usage::read) {
+        let usage = chunk.usage.or(groq).and_then(usage::read);
+        let counts = usage.is_some();
+        if let Some(usage) = usage {
             // Cumulative or final: the last one stands, and is never added.
             self.reply.usage = usage;
         }
-        if let Some(choice) = chunk.choices.and_then(|choices| choices.0) {
-            self.choice(choice, out)?;
+        match chunk.choices.and_then(|choices| choices.0) {
+            Some(choice) => self.choice(choice, out)?,
+            None if counts => self.ending.counts(),
+            None => {}
         }
         Ok(())
     }
 
     fn choice(&mut self, choice: Choice<'_>, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
-        let told = out.len();
+        self.choices += 1;
+        self.has_message |= choice.message.is_some();
+        let before = self.reply.size();
         if let Some(delta) = choice.delta.or(choice.message) {
             self.delta(*delta, out)?;
         }
-        self.reason_is_noise |= self.reason.is_some() && out.len() > told;
-        if let Some(reason) = Text::filled(&choice.finish_reason) {
-            self.reason = Some(reason.to_owned());
-        }
+        let after = self.reply.size();
+        self.ending.choice(Text::filled(&choice.finish_reason), after > before, after > 0);
         Ok(())
     }
 
     fn delta(&mut self, delta: Delta<'_>, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
-        // Some servers send the same reasoning under both names.
-        if let Some(reasoning) = delta.reasoning_content.or(delta.reasoning) {
+        // Some servers send the same reasoning under both names, or leave one of them empty.
+        let reasoning = delta.reasoning_content.filter(|text| !text.0.is_empty()).or(delta.reasoning);
+        if let Some(reasoning) = reasoning {
             self.reply.reasoning(reasoning.0, out)?;
         }
         match delta.content {
@@ -214,6 +273,10 @@ impl State {
         }
         for call in delta.tool_calls.into_iter().flatten() {
             self.call(call, out)?;
+        }
+        if let Some(extra) = delta.extra_content {
+            self.reply.count(extra.get().len())?;
+            self.reply.last_call_extra(serde_json::from_str(extra.get()).unwrap_or_default());
         }
         Ok(())
     }
@@ -243,6 +306,7 @@ impl State {
 
     fn call(&mut self, call: Call<'_>, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
         let function = call.function.as_ref();
+        self.reply.count(call.extra_content.map_or(0, |extra| extra.get().len()))?;
         let piece = CallPiece {
             whole: false,
             index: call.index,
@@ -257,18 +321,22 @@ impl State {
     /// Why the events are no answer, if they are none. `[DONE]` proves nothing, and its absence neither; a word on why the
     /// reply ended does.
     fn fault(&self) -> Option<StreamFault> {
-        let (prompt, window) = (self.reply.usage.input_tokens.unwrap_or(0), self.context_window);
+        let usage = &self.reply.usage;
+        let (prompt, window) = (usage.input_tokens.unwrap_or(0), self.context_window);
         let fills_window = prompt >= window / 100 * 99;
-        match self.reason.as_deref() {
+        let has_content = self.reply.has_content() || self.reply.holds();
+        let generated = usage.output_tokens.unwrap_or(0).saturating_sub(usage.reasoning_tokens.unwrap_or(0));
+        match self.ending.reason() {
             Some(reason @ ("error" | "abort" | "insufficient_system_resource")) => {
                 Some(BrokenStream::BrokenOff { reason: reason.to_owned() }.into())
             }
-            Some("length") if !self.reply.has_content() && fills_window => {
-                Some(StreamFault::PromptFillsWindow { prompt, window })
+            Some("length") if !has_content && fills_window => Some(StreamFault::PromptFillsWindow { prompt, window }),
+            Some("stop" | "tool_calls" | "function_call") if !has_content && generated >= SUSPICIOUS_TOKENS => {
+                Some(BrokenStream::NothingDelivered { tokens: generated }.into())
             }
             Some(_) => None,
-            None if self.done && self.reply.has_content() => None,
-            None if self.reply.has_content() => Some(BrokenStream::Truncated.into()),
+            None if self.done && has_content => None,
+            None if has_content => Some(BrokenStream::Truncated.into()),
             None if prompt > 0 && fills_window => Some(StreamFault::PromptFillsWindow { prompt, window }),
             None if self.events == 0 || self.done => Some(BrokenStream::Empty.into()),
             None => Some(BrokenStream::Truncated.into()),
@@ -281,10 +349,12 @@ fn said(data: &str) -> StreamFault {
     StreamFault::Said(Box::new(ServerWords::from_text(data)))
 }
 
-/// What the connection's end cut off is no fault of the server's JSON.
-fn truncated(fault: StreamFault) -> StreamFault {
-    match fault {
-        StreamFault::Broken(BrokenStream::Malformed { .. }) => BrokenStream::Truncated.into(),
-        other => other,
-    }
+/// Whether an event is of a kind that this protocol does not have. What looks like one of its own is broken.
+fn is_foreign(event: &SseEvent<'_>) -> bool {
+    !matches!(event.name, "" | "message") && !event.data.trim_start().starts_with('{')
+}
+
+/// Whether a text is the beginning of a JSON value whose end is missing.
+fn is_cut(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_err_and(|error| error.is_eof())
 }

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::KEY;
-use super::options::OpenAiOptions;
+use super::options::{EmptyContent, OpenAiOptions};
+use super::schema;
 use crate::ProviderError;
 use crate::digest::{digest, short};
 use crate::json::ObjectWriter;
@@ -15,9 +16,11 @@ use crate::reply::CallPiece;
 use crate::wire_form::{self, Forms, push_form};
 
 /// Changes whenever the bytes of a form change.
-const FORM: &[u8] = b"openai/1";
+const FORM: &[u8] = b"openai/2";
 /// Longest id of a call that OpenAI takes.
 const MAX_ID: usize = 40;
+/// What Google documents for calls that its model did not make itself.
+const STAND_IN: &str = r#"{"google":{"thought_signature":"skip_thought_signature_validator"}}"#;
 /// How a user message begins and ends; what stands between is its text, escaped.
 const USER_OPEN: &str = r#"{"role":"user","content":""#;
 const USER_CLOSE: &str = r#""}"#;
@@ -29,13 +32,38 @@ pub(super) struct Shape<'a> {
     pub(super) stream_options: bool,
     pub(super) temperature: bool,
     pub(super) merge_users: bool,
+    pub(super) plain_schemas: bool,
+    pub(super) messages: MessageShape<'a>,
+}
+
+/// The part of it that a message's form depends on.
+pub(super) struct MessageShape<'a> {
+    pub(super) developer_role: bool,
+    pub(super) echo_reasoning: bool,
+    pub(super) nine_ids: bool,
+    pub(super) empty_content: EmptyContent,
+    pub(super) stand_in_signatures: bool,
+    /// The server: what another one gave along with a call is not for it.
+    pub(super) host: &'a str,
 }
 
 impl Shape<'_> {
     /// What the form of a message depends on besides the message.
     pub(super) fn memo_key(&self, names: &NameTable) -> u64 {
-        let flags = [u8::from(self.options.developer_role), u8::from(self.options.echo_reasoning)];
-        digest([FORM, &flags[..], &names.fingerprint().to_le_bytes()[..]])
+        let shape = &self.messages;
+        let flags = [
+            u8::from(shape.developer_role),
+            u8::from(shape.echo_reasoning),
+            u8::from(shape.nine_ids),
+            shape.empty_content as u8,
+            u8::from(shape.stand_in_signatures),
+        ];
+        digest([FORM, &flags[..], &names.fingerprint().to_le_bytes()[..], shape.host.as_bytes()])
+    }
+
+    /// What the form of the tools depends on besides the tools.
+    fn tools_key(&self, names: &NameTable) -> u64 {
+        digest([FORM, &[u8::from(self.plain_schemas)][..], &names.fingerprint().to_le_bytes()[..]])
     }
 }
 
@@ -46,8 +74,11 @@ pub(super) fn encode(request: &ModelRequest, names: &NameTable, shape: &Shape<'_
     if has_tools {
         wire_form::check_schemas(KEY, request)?;
     }
-    let tools =
-        has_tools.then(|| request.tools.wire.get_or_make(key, || wire_form::function_tools(&request.tools, names)));
+    let tools = has_tools.then(|| {
+        let schema = if shape.plain_schemas { schema::plain } else { wire_form::parameters };
+        let form = || wire_form::function_tools(&request.tools, names, schema);
+        request.tools.wire.get_or_make(shape.tools_key(names), form)
+    });
     let mut body = String::with_capacity(messages.room() + tools.as_ref().map_or(0, |tools| tools.len()) + 512);
     let mut object = ObjectWriter::open(&mut body);
     object.string("model", &request.model);
@@ -110,10 +141,10 @@ fn tool_choice(object: &mut ObjectWriter<'_>, request: &ModelRequest, names: &Na
 
 fn messages(request: &ModelRequest, names: &NameTable, shape: &Shape<'_>, key: u64) -> Forms {
     let mut forms = Forms::default();
-    let system = || system_form(&request.system, shape.options.developer_role);
+    let system = || system_form(&request.system, shape.messages.developer_role);
     forms.push(request.system.wire.get_or_make(key, system));
     for message in &request.messages {
-        forms.push(message.wire.get_or_make(key, || message_form(message, names, shape.options)));
+        forms.push(message.wire.get_or_make(key, || message_form(message, names, &shape.messages)));
     }
     forms
 }
@@ -152,20 +183,20 @@ fn system_form(system: &SystemPrompt, developer_role: bool) -> String {
     form
 }
 
-fn message_form(message: &ModelMessage, names: &NameTable, options: &OpenAiOptions) -> String {
+fn message_form(message: &ModelMessage, names: &NameTable, shape: &MessageShape<'_>) -> String {
     let mut form = String::new();
     match message.role {
         Role::System | Role::User => {
             wire_form::text_message(&mut form, message.role.as_str(), &wire_form::text_of(&message.content, "\n\n"));
         }
-        Role::Assistant => assistant(&mut form, message, names, options),
+        Role::Assistant => assistant(&mut form, message, names, shape),
         Role::Tool => {
             for block in message.content.iter() {
                 if let ContentBlock::ToolResult(result) = block {
                     let mut piece = String::new();
                     let mut object = ObjectWriter::open(&mut piece);
                     object.string("role", "tool");
-                    object.string("tool_call_id", &wire_id(result.tool_call_id.as_str()));
+                    object.string("tool_call_id", &wire_id(result.tool_call_id.as_str(), shape.nine_ids));
                     object.string("content", &wire_form::result_text(result));
                     object.close();
                     push_form(&mut form, &piece);
@@ -176,23 +207,23 @@ fn message_form(message: &ModelMessage, names: &NameTable, options: &OpenAiOptio
     form
 }
 
-fn assistant(form: &mut String, message: &ModelMessage, names: &NameTable, options: &OpenAiOptions) {
+fn assistant(form: &mut String, message: &ModelMessage, names: &NameTable, shape: &MessageShape<'_>) {
     let text = wire_form::text_of(&message.content, "");
     let mut calls = String::new();
     for call in message.content.iter().filter_map(ContentBlock::as_tool_call) {
         let mut piece = String::new();
-        tool_call(&mut piece, call, names);
+        tool_call(&mut piece, call, names, shape, calls.is_empty());
         push_form(&mut calls, &piece);
     }
     let mut object = ObjectWriter::open(form);
     object.string("role", "assistant");
     // Beside calls, servers want the field and no text to be null; without calls, none takes null.
-    if text.is_empty() && !calls.is_empty() {
-        object.raw("content", "null");
-    } else {
-        object.string("content", &text);
+    match shape.empty_content {
+        EmptyContent::Null if text.is_empty() && !calls.is_empty() => object.raw("content", "null"),
+        EmptyContent::Absent if text.is_empty() && !calls.is_empty() => {}
+        EmptyContent::Null | EmptyContent::Empty | EmptyContent::Absent => object.string("content", &text),
     }
-    if options.echo_reasoning {
+    if shape.echo_reasoning {
         let reasoning = message.metadata.get(ModelMessage::REASONING).and_then(Value::as_str);
         object.string("reasoning_content", reasoning.unwrap_or_default());
     }
@@ -202,29 +233,37 @@ fn assistant(form: &mut String, message: &ModelMessage, names: &NameTable, optio
     object.close();
 }
 
-fn tool_call(out: &mut String, call: &ToolCall, names: &NameTable) {
+fn tool_call(out: &mut String, call: &ToolCall, names: &NameTable, shape: &MessageShape<'_>, first: bool) {
     let mut arguments = String::new();
     crate::json::push_object(&mut arguments, &call.arguments);
     let mut object = ObjectWriter::open(out);
-    object.string("id", &wire_id(call.tool_call_id.as_str()));
+    object.string("id", &wire_id(call.tool_call_id.as_str(), shape.nine_ids));
     object.string("type", "function");
     let mut function = ObjectWriter::open(object.field("function"));
     function.string("name", &names.wire(&call.name));
     function.string("arguments", &arguments);
     function.close();
     // What the server gave along with the call and wants back, such as Gemini's signature of a thought.
-    if let Some(extra) = call.metadata.get(CallPiece::EXTRA) {
-        object.value(CallPiece::EXTRA, extra);
+    let ours = call.metadata.get(CallPiece::ORIGIN).is_some_and(|origin| origin == shape.host);
+    match call.metadata.get(CallPiece::EXTRA).filter(|_| ours) {
+        Some(extra) => object.value(CallPiece::EXTRA, extra),
+        // Only the first call of a message carries one.
+        None if shape.stand_in_signatures && first => object.raw(CallPiece::EXTRA, STAND_IN),
+        None => {}
     }
     object.close();
 }
 
-/// An id that OpenAI takes. Calls and results name the same id, so both are shortened alike.
-fn wire_id(id: &str) -> std::borrow::Cow<'_, str> {
+/// An id that the server takes. Calls and results name the same id, so both are written alike.
+fn wire_id(id: &str, nine: bool) -> std::borrow::Cow<'_, str> {
+    let hash = |length| short(digest([id.as_bytes()]), length);
+    if nine {
+        let fits = id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        return if fits { id.into() } else { hash(9).into() };
+    }
     if id.len() <= MAX_ID {
         return id.into();
     }
-    let hash = short(digest([id.as_bytes()]), 10);
     // Ids are ASCII, so every index is a border between characters.
-    format!("{}_{hash}", id.get(..MAX_ID - 11).unwrap_or_default()).into()
+    format!("{}_{}", id.get(..MAX_ID - 11).unwrap_or_default(), hash(10)).into()
 }

@@ -4,56 +4,68 @@ use agent_protocol::{Object, Usage};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::reply::mend::whole;
+
+/// The fields, unread: one of an odd type loses none of the others.
 #[derive(Deserialize)]
-struct Counts {
-    #[serde(default)]
-    prompt_tokens: Option<u64>,
-    #[serde(default)]
-    completion_tokens: Option<u64>,
-    #[serde(default)]
-    total_tokens: Option<u64>,
-    #[serde(default)]
-    prompt_tokens_details: Option<PromptDetails>,
-    #[serde(default)]
-    completion_tokens_details: Option<CompletionDetails>,
+struct Counts<'a> {
+    #[serde(borrow, default)]
+    prompt_tokens: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    completion_tokens: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    total_tokens: Option<&'a RawValue>,
+    /// Mistral leaves out a letter.
+    #[serde(borrow, default, alias = "prompt_token_details")]
+    prompt_tokens_details: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    completion_tokens_details: Option<&'a RawValue>,
     /// DeepSeek.
-    #[serde(default)]
-    prompt_cache_hit_tokens: Option<u64>,
+    #[serde(borrow, default)]
+    prompt_cache_hit_tokens: Option<&'a RawValue>,
     /// Mistral.
-    #[serde(default)]
-    num_cached_tokens: Option<u64>,
+    #[serde(borrow, default)]
+    num_cached_tokens: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct PromptDetails {
-    #[serde(default)]
-    cached_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct CompletionDetails {
-    #[serde(default)]
-    reasoning_tokens: Option<u64>,
+struct Details<'a> {
+    #[serde(borrow, default)]
+    cached_tokens: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    reasoning_tokens: Option<&'a RawValue>,
 }
 
 /// The counts, unless there are none: some servers send zeros until the end. What cannot be read is no reason to lose a
 /// reply.
 pub(super) fn read(raw: &RawValue) -> Option<Usage> {
-    let counts: Counts = serde_json::from_str(raw.get()).ok()?;
-    let known = [counts.prompt_tokens, counts.completion_tokens, counts.total_tokens];
-    if known.iter().flatten().all(|count| *count == 0) {
+    let counts: Counts<'_> = serde_json::from_str(raw.get()).ok()?;
+    let [input, output, total] = [counts.prompt_tokens, counts.completion_tokens, counts.total_tokens].map(count);
+    if [input, output, total].iter().flatten().all(|count| *count == 0) {
         return None;
     }
-    let details = counts.prompt_tokens_details.and_then(|details| details.cached_tokens);
+    let prompt = counts.prompt_tokens_details.and_then(details);
+    let completion = counts.completion_tokens_details.and_then(details);
     Some(Usage {
-        input_tokens: counts.prompt_tokens,
-        output_tokens: counts.completion_tokens,
-        total_tokens: counts.total_tokens,
-        cache_read_tokens: details.or(counts.prompt_cache_hit_tokens).or(counts.num_cached_tokens),
+        input_tokens: input,
+        output_tokens: output,
+        total_tokens: total,
+        cache_read_tokens: prompt
+            .and_then(|details| count(details.cached_tokens))
+            .or_else(|| count(counts.prompt_cache_hit_tokens))
+            .or_else(|| count(counts.num_cached_tokens)),
         cache_write_tokens: None,
-        reasoning_tokens: counts.completion_tokens_details.and_then(|details| details.reasoning_tokens),
+        reasoning_tokens: completion.and_then(|details| count(details.reasoning_tokens)),
         raw: serde_json::from_str::<Object>(raw.get()).unwrap_or_default(),
     })
+}
+
+fn count(raw: Option<&RawValue>) -> Option<u64> {
+    whole(raw?.get().trim_matches('"'))
+}
+
+fn details(raw: &RawValue) -> Option<Details<'_>> {
+    serde_json::from_str(raw.get()).ok()
 }
 
 #[cfg(test)]
@@ -81,6 +93,11 @@ mod tests {
         check(r#"{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}"#, None);
         check(r#"{"prompt_tokens":5,"prompt_tokens_details":null}"#, Some([Some(5), None, None, None]));
         check(r#"{"prompt_tokens":"many"}"#, None);
+        check(r#"{"prompt_tokens":50.0,"completion_tokens":{}}"#, Some([Some(50), None, None, None]));
+        check(
+            r#"{"prompt_tokens":5,"prompt_token_details":{"cached_tokens":4}}"#,
+            Some([Some(5), None, Some(4), None]),
+        );
         check("{}", None);
         check("[]", None);
     }

@@ -9,6 +9,9 @@ use agent_protocol::{
 use serde_json::Value;
 
 use super::calls::{CallPiece, CallSlots};
+use super::halves::as_escapes;
+use super::inline::{InlineThinking, Said};
+use super::speech::Speech;
 use super::{ids, kept, stop};
 use crate::BrokenStream;
 use crate::names::NameTable;
@@ -37,6 +40,12 @@ pub(crate) struct ReplyBuilder {
     reasoning: String,
     calls: CallSlots,
     bytes: usize,
+    speech: Speech,
+    /// What comes now was mended: it holds marks for halves of characters.
+    marked: bool,
+    mended: u64,
+    /// The server the calls come from, where calls carry something that only it understands.
+    origin: Option<Arc<str>>,
     pub(crate) usage: Usage,
 }
 
@@ -58,8 +67,35 @@ impl ReplyBuilder {
             reasoning: String::new(),
             calls: CallSlots::default(),
             bytes: 0,
+            speech: Speech::default(),
+            marked: false,
+            mended: 0,
+            origin: None,
             usage: Usage::default(),
         }
+    }
+
+    /// Looks for thoughts inside the text.
+    pub(crate) fn with_inline_thinking(mut self, thinking: InlineThinking) -> Self {
+        self.speech = Speech::new(thinking);
+        self
+    }
+
+    /// Names the server in calls that carry something only it understands.
+    pub(crate) fn with_origin(mut self, origin: &Arc<str>) -> Self {
+        self.origin = Some(origin.clone());
+        self
+    }
+
+    /// The request this answers.
+    pub(crate) fn request(&self) -> &ModelRequest {
+        &self.about.request
+    }
+
+    /// What comes now had to be mended to be read, or no longer. How often that was is told with the reply.
+    pub(crate) fn set_mended(&mut self, mended: bool) {
+        self.mended += u64::from(mended);
+        self.marked = mended;
     }
 
     /// The server names itself; the first name counts.
@@ -74,12 +110,66 @@ impl ReplyBuilder {
         self.started
     }
 
+    /// Bytes of the reply so far, held back or told.
+    pub(crate) fn size(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether something has come that is not told yet, since what follows decides what it is.
+    pub(crate) fn holds(&self) -> bool {
+        self.speech.holds()
+    }
+
+    /// More text. The beginning of a reply may hold thoughts.
     pub(crate) fn text(&mut self, text: Cow<'_, str>, out: &mut Vec<ModelEvent>) -> Result<(), BrokenStream> {
-        if text.is_empty() {
-            return Ok(());
+        self.count(text.len())?;
+        if self.speech.is_plain() && !self.marked {
+            self.tell_text(text, out);
+        } else {
+            let said = self.speech.text(text, self.marked);
+            self.tell_all(said, out);
         }
-        let at = self.open_text(false);
-        self.text_at(at, text, out)
+        Ok(())
+    }
+
+    /// Tells what was held back: nothing of its kind follows.
+    fn settle(&mut self, out: &mut Vec<ModelEvent>) {
+        let said = self.speech.settle();
+        self.tell_all(said, out);
+    }
+
+    fn tell_all(&mut self, said: Vec<Said>, out: &mut Vec<ModelEvent>) {
+        said.into_iter().for_each(|said| self.tell(said, out));
+    }
+
+    fn tell(&mut self, said: Said, out: &mut Vec<ModelEvent>) {
+        match said {
+            Said::Text(text) => self.tell_text(text.into(), out),
+            Said::Thought(text) => self.tell_reasoning(text.into(), out),
+        }
+    }
+
+    fn tell_text(&mut self, text: Cow<'_, str>, out: &mut Vec<ModelEvent>) {
+        if !text.is_empty() {
+            let at = self.open_text(false);
+            self.tell_text_at(at, text, out);
+        }
+    }
+
+    fn tell_text_at(&mut self, at: usize, text: Cow<'_, str>, out: &mut Vec<ModelEvent>) {
+        self.start(out);
+        if let Some(Segment::Text(whole)) = self.segments.get_mut(at) {
+            whole.push_str(&text);
+        }
+        out.push(ModelEvent::TextDelta { text: text.into_owned() });
+    }
+
+    fn tell_reasoning(&mut self, text: Cow<'_, str>, out: &mut Vec<ModelEvent>) {
+        if !text.is_empty() {
+            self.start(out);
+            self.reasoning.push_str(&text);
+            out.push(ModelEvent::ReasoningDelta { text: text.into_owned() });
+        }
     }
 
     /// The place of a text that begins now, for protocols in which several may be open at once. Text that follows text is one
@@ -98,14 +188,11 @@ impl ReplyBuilder {
         text: Cow<'_, str>,
         out: &mut Vec<ModelEvent>,
     ) -> Result<(), BrokenStream> {
-        if text.is_empty() {
-            return Ok(());
+        self.count(text.len())?;
+        let text = self.speech.whole_text(text, self.marked);
+        if !text.is_empty() {
+            self.tell_text_at(at, text, out);
         }
-        self.grow(text.len(), out)?;
-        if let Some(Segment::Text(whole)) = self.segments.get_mut(at) {
-            whole.push_str(&text);
-        }
-        out.push(ModelEvent::TextDelta { text: text.into_owned() });
         Ok(())
     }
 
@@ -151,14 +238,21 @@ impl ReplyBuilder {
         if text.is_empty() {
             return Ok(());
         }
-        self.grow(text.len(), out)?;
-        self.reasoning.push_str(&text);
-        out.push(ModelEvent::ReasoningDelta { text: text.into_owned() });
+        self.count(text.len())?;
+        // A server that keeps thoughts apart writes none into the text.
+        let said = self.speech.end_inline();
+        self.tell_all(said, out);
+        let text = self.speech.whole_reasoning(text, self.marked);
+        self.tell_reasoning(text, out);
         Ok(())
     }
 
-    pub(crate) fn call(&mut self, piece: CallPiece<'_>, out: &mut Vec<ModelEvent>) -> Result<(), BrokenStream> {
+    pub(crate) fn call(&mut self, mut piece: CallPiece<'_>, out: &mut Vec<ModelEvent>) -> Result<(), BrokenStream> {
         self.grow(piece.arguments.len() + piece.name.map_or(0, str::len), out)?;
+        self.settle(out);
+        if self.marked {
+            piece.arguments = as_escapes(&piece.arguments).into();
+        }
         let (at, new) = self.calls.add(piece, &self.about.names, out)?;
         if new {
             self.segments.push(Segment::Call(at));
@@ -166,9 +260,15 @@ impl ReplyBuilder {
         Ok(())
     }
 
+    /// What the server wants back with a call, told after it.
+    pub(crate) fn last_call_extra(&mut self, extra: Value) {
+        self.calls.last_extra(extra);
+    }
+
     /// The whole reply, for the server's word of why it ended.
     pub(crate) fn finish(mut self, raw: Option<String>, out: &mut Vec<ModelEvent>) -> Reply {
         self.start(out);
+        self.settle(out);
         let has_calls = !self.calls.is_empty();
         let mut stop = stop::reason(raw, has_calls);
         let request = self.about.request.clone();
@@ -176,6 +276,10 @@ impl ReplyBuilder {
         let cut = stop.kind == StopKind::MaxTokens || (stop.kind == StopKind::ToolUse && cut_at_limit);
         let assign = |provider_ids: &[Option<String>]| ids::assign(provider_ids, &request);
         let mut calls = std::mem::take(&mut self.calls).finish(cut, &self.about.names, assign, out);
+        if let Some(origin) = &self.origin {
+            let marked = calls.iter_mut().flatten().filter(|call| call.metadata.contains_key(CallPiece::EXTRA));
+            marked.for_each(|call| drop(call.metadata.insert(CallPiece::ORIGIN.to_owned(), (**origin).into())));
+        }
         // A server may say "tool calls" although its limit cut the last one.
         if cut && calls.iter().rev().flatten().next().is_some_and(|call| call.arguments_error().is_some()) {
             stop.kind = StopKind::MaxTokens;
@@ -189,6 +293,7 @@ impl ReplyBuilder {
 
     /// What had arrived when the stream failed. Calls are left out: none of them can be known to be whole.
     pub(crate) fn partial(mut self) -> Option<Reply> {
+        self.settle(&mut Vec::new());
         if !self.started {
             return None;
         }
@@ -226,6 +331,9 @@ impl ReplyBuilder {
         let mut metadata = self.about.metadata;
         if !self.reasoning.is_empty() {
             metadata.insert(ModelMessage::REASONING.to_owned(), self.reasoning.into());
+        }
+        if self.mended > 0 {
+            metadata.insert("mended_events".to_owned(), self.mended.into());
         }
         Reply { content, usage: self.usage, stop, metadata }
     }

@@ -34,7 +34,7 @@ pub(crate) struct CallPiece<'a> {
 
 /// The calls of a reply, in the order in which they began.
 #[derive(Debug, Default)]
-pub(super) struct CallSlots {
+pub(crate) struct CallSlots {
     slots: Vec<Slot>,
     /// Which slot an index means now.
     indexes: Vec<(u64, usize)>,
@@ -59,8 +59,15 @@ impl CallSlots {
         self.slots.iter().map(|slot| slot.name.as_str()).filter(|name| !name.is_empty())
     }
 
+    /// What the server wants back with the last call.
+    pub(super) fn last_extra(&mut self, extra: Value) {
+        if let Some(slot) = self.slots.last_mut() {
+            slot.extra = Some(extra);
+        }
+    }
+
     /// Takes a piece; says which call it belongs to and whether that call is new.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         piece: CallPiece<'_>,
         names: &NameTable,
@@ -95,7 +102,7 @@ impl CallSlots {
         }
         let by_index = piece.index.and_then(|index| self.indexes.iter().find(|(i, _)| *i == index)).map(|(_, at)| *at);
         let begun = match piece.index {
-            Some(_) => by_index,
+            Some(_) => by_index.or_else(|| self.last_without_index(piece)),
             // Without an index, a new id or a name begins a call, unless the last one clearly goes on.
             None => self.slots.len().checked_sub(1),
         };
@@ -105,13 +112,20 @@ impl CallSlots {
         }
     }
 
+    /// The last call, if no index names it and the piece says nothing but an index: a server that begins to count late.
+    fn last_without_index(&self, piece: &CallPiece<'_>) -> Option<usize> {
+        let last = self.slots.len().checked_sub(1)?;
+        let says_nothing = piece.id.is_none() && piece.name.is_none();
+        (says_nothing && self.indexes.iter().all(|(_, at)| *at != last)).then_some(last)
+    }
+
     fn begin(&mut self) -> usize {
         self.slots.push(Slot::default());
         self.slots.len() - 1
     }
 
     /// The finished calls. `cut`: the output limit ended the reply, so the last call may lack its end.
-    pub(super) fn finish(
+    pub(crate) fn finish(
         self,
         cut: bool,
         names: &NameTable,
@@ -141,12 +155,17 @@ impl Slot {
         let complete = self.balance.is_complete();
         match (piece.id, piece.name) {
             // Without an index a new id is a new call; with one, some servers change the id with every piece.
-            (Some(_), None) => piece.index.is_some() || self.is_blank(),
+            (Some(_), None) if piece.index.is_some() => !(complete && (piece.arguments.is_empty() || begins_object)),
+            (Some(_), None) => (self.is_blank() && self.ids.is_empty()) || (self.balance.is_open() && !begins_object),
             (None, None) => true,
             (None, Some(name)) if piece.index.is_none() => {
                 self.name.is_empty() || (self.name == name && self.balance.is_open() && !begins_object)
             }
-            (None, Some(_)) => self.name.is_empty() || !(complete && begins_object),
+            (None, Some(name)) => {
+                // An empty object under an id is a placeholder for the one that follows.
+                let placeholder = self.name == name && !self.ids.is_empty() && self.arguments.trim() == "{}";
+                self.name.is_empty() || placeholder || !(complete && begins_object)
+            }
             (Some(_), Some(_)) if piece.index.is_none() => self.ids.is_empty() && self.name.is_empty(),
             (Some(_), Some(_)) if self.ids.is_empty() => self.name.is_empty() || !(complete && begins_object),
             (Some(_), Some(_)) => self.balance.is_open() && !begins_object,
@@ -161,8 +180,9 @@ impl Slot {
             && piece.arguments == self.arguments
     }
 
+    /// An id alone is no call.
     fn is_blank(&self) -> bool {
-        self.name.is_empty() && self.arguments.is_empty() && self.ids.is_empty()
+        self.name.is_empty() && self.arguments.is_empty()
     }
 
     fn add(&mut self, piece: &CallPiece<'_>, names: &NameTable) {
@@ -234,6 +254,8 @@ impl Slot {
 impl CallPiece<'_> {
     /// Key in a call's metadata under which [`CallPiece::extra`] is kept.
     pub(crate) const EXTRA: &'static str = "extra_content";
+    /// Key under which stands the host it came from: nobody else understands it.
+    pub(crate) const ORIGIN: &'static str = "extra_content_from";
 }
 
 /// Follows braces through argument text as it comes, so that asking "is this object complete?" costs nothing.

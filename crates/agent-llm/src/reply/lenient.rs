@@ -7,6 +7,8 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::halves;
+
 /// A string, borrowed if possible. (`Option<Cow<str>>` in a derive never borrows.)
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
@@ -94,7 +96,14 @@ impl<'de: 'a, 'a> Deserialize<'de> for TextOrParts<'a> {
 pub(crate) fn argument_text(raw: &RawValue) -> Cow<'_, str> {
     let json = raw.get();
     match json.as_bytes().first() {
-        Some(b'"') => serde_json::from_str::<Text<'_>>(json).map_or(Cow::Borrowed(json), |text| text.0),
+        Some(b'"') => match serde_json::from_str::<Text<'_>>(json) {
+            Ok(text) => text.0,
+            // The piece ends in the middle of a character.
+            Err(_) => {
+                let halves = halves::escape_once_more(json).and_then(|json| serde_json::from_str::<String>(&json).ok());
+                halves.map_or(Cow::Borrowed(json), Cow::Owned)
+            }
+        },
         _ => Cow::Borrowed(json),
     }
 }
@@ -126,7 +135,12 @@ mod tests {
 
     #[test]
     fn arguments_may_be_text_or_the_thing_itself() {
-        for (json, expected) in [(r#""{\"a\":1}""#, r#"{"a":1}"#), (r#"{"a":1}"#, r#"{"a":1}"#), ("3", "3")] {
+        for (json, expected) in [
+            (r#""{\"a\":1}""#, r#"{"a":1}"#),
+            (r#"{"a":1}"#, r#"{"a":1}"#),
+            ("3", "3"),
+            (r#""{\"a\":\"\ud83d""#, r#"{"a":"\ud83d"#),
+        ] {
             let raw: &RawValue = serde_json::from_str(json).unwrap();
             assert_eq!(argument_text(raw), expected);
         }

@@ -8,7 +8,9 @@ pub(super) fn reason(raw: Option<String>, has_calls: bool) -> StopReason {
     let word = raw.as_deref().unwrap_or_default().to_ascii_lowercase();
     let kind = match word.as_str() {
         "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => StopKind::MaxTokens,
-        "content_filter" | "refusal" | "safety" | "prohibited_content" => StopKind::ContentFilter,
+        "content_filter" | "refusal" | "safety" | "prohibited_content" | "recitation" | "blocklist" | "spii" => {
+            StopKind::ContentFilter
+        }
         _ if has_calls => StopKind::ToolUse,
         // The server has not finished the turn and wants to be asked to go on.
         "pause_turn" => StopKind::MaxTokens,
@@ -36,6 +38,7 @@ mod tests {
             ("stop_sequence", false, StopKind::StopSequence),
             ("eos", false, StopKind::EndTurn),
             ("refusal", false, StopKind::ContentFilter),
+            ("RECITATION", false, StopKind::ContentFilter),
             ("model_context_window_exceeded", true, StopKind::MaxTokens),
             ("pause_turn", false, StopKind::MaxTokens),
             ("pause_turn", true, StopKind::ToolUse),

@@ -102,7 +102,7 @@ async fn keys_do_not_come_back() {
         |request| whole(401, "", format!("{{\"error\":\"bad key in {}\"}}", authorization(request)).as_bytes()),
         |request| whole(500, "", format!("<html><b>{}</b></html>", authorization(request)).as_bytes()),
         |request| chunked(&format!("data: {{\"error\":{{\"message\":\"{}\"}}}}\n\n", authorization(request))),
-        |request| chunked(&format!("data: {{\"choices\":\"{}\"}}\n\n", authorization(request))),
+        |request| chunked(&format!("data: {{\"choices\":[{}]}}\n\n", authorization(request))),
         |request| begun(&format!("data: {{not json {}}}\n\n", authorization(request))),
     ];
     for echo in echoes {

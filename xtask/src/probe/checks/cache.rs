@@ -1,7 +1,7 @@
 //! The prefix cache.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use agent_protocol::{ModelRequest, Role, SystemPrompt, Usage};
 
@@ -19,7 +19,10 @@ const SLOW: Duration = Duration::from_millis(500);
 
 pub(super) async fn prefix(target: &Target) -> Verdict {
     let bytes = PREFIX.min(target.settings.context_window.saturating_mul(2));
-    let prompt = SystemPrompt::from(vec![say::system(&say::filler(usize::try_from(bytes).unwrap_or(usize::MAX)))]);
+    // Another beginning each time, or the first request would be found in the cache of an earlier probe.
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let text = format!("Note {}.\n{}", now.as_nanos(), say::filler(usize::try_from(bytes).unwrap_or(usize::MAX)));
+    let prompt = SystemPrompt::from(vec![say::system(&text)]);
     let question = say::text(Role::User, "Say only the word: ready");
     let first = ModelRequest { system: Arc::new(prompt), ..target.request(vec![question.clone()]) };
     let heard = target.ask(first.clone()).await?;

@@ -6,7 +6,7 @@ use agent_protocol::{ModelEvent, ModelFault, Role};
 use tokio_util::sync::CancellationToken;
 
 use crate::probe::check::{Miss, Verdict, failed, model_did_not, quote};
-use crate::probe::heard::{End, listen_with};
+use crate::probe::heard::{End, listen};
 use crate::probe::relay::Relay;
 use crate::probe::say;
 use crate::probe::target::Target;
@@ -49,7 +49,7 @@ async fn stop_mid_stream(target: &Target) -> Result<(Duration, String), Miss> {
     let cancel = CancellationToken::new();
     let stream = target.adapter().stream(target.request(vec![say::text(Role::User, question)]), cancel.clone());
     let (mut deltas, mut cancelled) = (0, None);
-    let listening = listen_with(stream, |event| {
+    let listening = listen(stream, |event| {
         let content = matches!(event, ModelEvent::TextDelta { .. } | ModelEvent::ReasoningDelta { .. });
         deltas += usize::from(content);
         if deltas == UNDER_WAY && cancelled.is_none() {

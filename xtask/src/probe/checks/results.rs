@@ -29,7 +29,7 @@ async fn ask(target: &Target, messages: Vec<ModelMessage>) -> Result<Heard, Miss
 }
 
 pub(super) async fn round_trip(target: &Target) -> Verdict {
-    let question = say::text(Role::User, "What is the weather in Oslo now? Use the tool, then say the temperature.");
+    let question = say::text(Role::User, "What is the weather in Oslo now? Use the tool.");
     let heard = ask(target, vec![question.clone()]).await?;
     let call = heard.calls()?[0];
     city_of(call)?;

@@ -69,8 +69,8 @@ fn checked_arguments(call: &ToolCall) -> Result<(), Miss> {
 }
 
 pub(super) async fn required(target: &Target) -> Verdict {
-    // Nobody would call a tool for this, so that the choice must be what decides.
-    let question = "Say hello.";
+    // A model that may choose answers this by itself, so that the choice must be what decides.
+    let question = "Is Oslo a large city?";
     forced(target, ToolChoice::Required, vec![say::weather()], question).await
 }
 
@@ -91,8 +91,15 @@ async fn forced(target: &Target, choice: ToolChoice, tools: Vec<ToolDefinition>,
         // The same without the choice is accepted, so it is the choice that this server does not know.
         return not_supported(format!("refused only because of the choice: {}", quote(&failure.error.message)));
     }
-    let Some(call) = heard.finished()?.tool_calls().next() else {
-        return not_supported(format!("accepted and ignored: {}", quote(&heard.text)));
+    let Some(call) = heard.reply()?.tool_calls().next() else {
+        // Text where a call was demanded, cut or not; only thoughts may come before it.
+        if !heard.text.is_empty() {
+            let cut = heard.reply()?.stop.kind == StopKind::MaxTokens;
+            let what = if cut { "accepted, and no call up to the output limit" } else { "accepted and ignored" };
+            return not_supported(format!("{what}: {}", quote(&heard.text)));
+        }
+        heard.finished()?;
+        return not_supported("accepted and ignored: the model said nothing");
     };
     if choice != ToolChoice::Required && call.name == CLOCK {
         return not_supported(format!("accepted and ignored: it called {CLOCK} instead of {WEATHER}"));

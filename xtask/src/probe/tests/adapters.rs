@@ -102,6 +102,13 @@ fn broken_promises_are_seen() {
     judge("tool-call", twins, Kind::Fail, "share the id c1");
 }
 
+/// Marks may be taken out by an adapter or by the server; where nobody does, they are text.
+#[test]
+fn thoughts_in_the_text_are_seen() {
+    let marked = "<think>13:05-9:40</think>3 h 25 min";
+    judge("thinking", vec![delta(marked), text(marked)], Kind::Fail, "<think>");
+}
+
 #[test]
 fn calls_that_are_ours_to_mend_are_told_from_the_models() {
     judge("tool-call", vec![calls([call("c1", WEATHER)])], Kind::Pass, "Oslo");
@@ -126,12 +133,25 @@ async fn a_deaf_adapter_is_seen() {
     assert_eq!(told(&verdict), (Kind::Fail, "the adapter goes on 2 s after the cancel"));
 }
 
-/// A check that would never end is ended.
+/// A check that would never end is ended, and a silent server told from a model that does not stop.
 #[tokio::test(start_paused = true)]
 async fn a_check_has_its_time() {
-    let silent = target(registry(|_, _| stream::pending().boxed()), "fake", "http://127.0.0.1:1");
-    let verdict = bounded(check("answer"), &silent, Duration::from_secs(90)).await;
-    assert_eq!(told(&verdict), (Kind::Fail, "not done after 90 s (--timeout)"));
+    async fn ends(streams: fn() -> ModelStream, kind: Kind, says: &str) {
+        let target = target(registry(move |_, _| streams()), "fake", "http://127.0.0.1:1");
+        let verdict = bounded(check("answer"), &target, Duration::from_secs(90)).await;
+        assert_eq!(told(&verdict), (kind, format!("not done after 90 s (--timeout), {says}").as_str()));
+    }
+    ends(|| stream::pending().boxed(), Kind::Fail, "nothing of the answer came").await;
+    let once = || stream::iter([delta("One")]).chain(stream::pending()).boxed();
+    ends(once, Kind::Fail, "silent for the last 90 s").await;
+    let on_and_on = || {
+        let word = |()| async {
+            tokio::time::sleep(Duration::from_secs(4)).await;
+            Some((delta("word "), ()))
+        };
+        stream::unfold((), word).boxed()
+    };
+    ends(on_and_on, Kind::ModelDidNot, "and still writing").await;
 }
 
 /// The streams of an adapter that ends them as it should, and goes on reading behind them.

@@ -2,14 +2,14 @@
 
 use super::*;
 
-/// Q31, PRV-6: no piece of input, or empty ones, are `{}`; the placeholder is not part of it; input that comes whole is it.
+/// PRV-6: no piece of input, or empty ones, are `{}`; the placeholder is not part of it; input that comes whole is it.
 #[test]
 fn input_of_all_kinds() {
     let call = |block: &str, pieces: &[&str]| {
         let mut middle = vec![start(0, block)];
         middle.extend(pieces.iter().map(|piece| input(0, piece)));
         middle.push(end(0));
-        decode(&anthropic(), [&*events(&around(&middle, &message_delta("tool_use")))]).pop().unwrap()
+        replay(&anthropic(), &events(&around(&middle, &message_delta("tool_use")))).pop().unwrap()
     };
     let block = |input: &str| format!(r#"{{"type":"tool_use","id":"c1","name":"code__read_file"{input}}}"#);
     let path = r#"{"path":"a"}"#;
@@ -27,7 +27,7 @@ fn input_of_all_kinds() {
     }
 }
 
-/// Q32, STRM-02, STRM-11, STRM-12: input that is no object makes no failed run and is never `{}` in disguise.
+/// STRM-02, STRM-11, STRM-12: input that is no object makes no failed run and is never `{}` in disguise.
 #[test]
 fn broken_input() {
     for (text, expected) in [
@@ -118,7 +118,7 @@ fn blocks_that_overlap() {
     check_end(&around(&cited, DONE), r#"done end_turn 42+9 "A ""#);
 }
 
-/// Q2: escapes and characters that are split between pieces.
+/// Escapes and characters that are split between pieces.
 #[test]
 fn characters_split_everywhere() {
     let middle = [
@@ -145,7 +145,7 @@ fn characters_split_everywhere() {
     );
 }
 
-/// STRM-07, Q58: the output limit in the middle of a call: calls are kept for the loop to refuse, the broken one is marked.
+/// STRM-07: the output limit in the middle of a call: calls are kept for the loop to refuse, the broken one is marked.
 #[test]
 fn the_output_limit_cuts_a_call() {
     let middle = [

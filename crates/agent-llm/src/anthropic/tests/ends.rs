@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Why a reply ended. Q49: the word alone makes no call. Calls decide where the word cannot be trusted.
+/// Why a reply ended. The word alone makes no call. Calls decide where the word cannot be trusted.
 #[test]
 fn reasons() {
     let text = [TEXT.to_owned(), HI.to_owned(), END.to_owned()];
@@ -27,7 +27,7 @@ fn reasons() {
     check_end(&around(&text, explained), "done content_filter 42+1 \"Hi\"");
 }
 
-/// Q59: several deltas of the message, each with some of the counts; the last word and the last count stand.
+/// Several deltas of the message, each with some of the counts; the last word and the last count stand.
 #[test]
 fn counts_replace_each_other() {
     let first = r#"{"type":"message_delta","delta":{"stop_reason":null},"usage":{"output_tokens":3}}"#;
@@ -37,7 +37,7 @@ fn counts_replace_each_other() {
     check_end(&[&bare, TEXT, HI, END, STOP], "done end_turn \"Hi\"");
 }
 
-/// STRM-06, STRM-21, PRV-7, Q12: cut at any byte, a reply is never complete before its end mark, no call is left of it, and the
+/// STRM-06, STRM-21, PRV-7: cut at any byte, a reply is never complete before its end mark, no call is left of it, and the
 /// message speaks of the connection, not of a limit.
 #[test]
 fn cut_at_any_byte() {
@@ -53,6 +53,8 @@ fn cut_at_any_byte() {
     for end in 0..bytes.len() {
         let last = decode(&anthropic(), [&bytes[..end]]).pop().unwrap();
         assert_eq!(last.starts_with("done tool_use"), end >= mark, "cut at {end}: {last}");
+        let bytewise = decode(&anthropic(), bytes[..end].chunks(1)).pop();
+        assert_eq!(bytewise.as_deref(), Some(&*last), "cut at {end}, byte by byte");
         if end < mark {
             assert!(last.starts_with(TRUNCATED) || last.starts_with("failed it holds no content"), "{last}");
             assert!(!last.contains("c1:"), "cut at {end}: {last}");
@@ -70,7 +72,7 @@ fn without_the_end_mark() {
     check_end(&[START, TEXT, HI, END, DONE, STOP, "{broken"], "done end_turn 42+9 \"Hi\"");
 }
 
-/// STRM-17, Q88: an empty reply is complete and empty, for the loop to deal with; a refusal is told as such.
+/// STRM-17: an empty reply is complete and empty, for the loop to deal with; a refusal is told as such.
 #[test]
 fn empty_replies() {
     check(&[START, DONE, STOP], &["started claude-x", "done end_turn 42+9"]);
@@ -96,7 +98,7 @@ fn streams_without_an_answer() {
     check(&[&full, &message_delta("max_tokens"), STOP], &["failed prompt 990 of 1000 | nothing"]);
 }
 
-/// Q42, Q43, PRV-7: errors with status 200, in the spellings that were seen; the first event may be one.
+/// PRV-7: errors with status 200, in the spellings that were seen; the first event may be one.
 #[test]
 fn errors_inside_a_stream() {
     let failed = &["started claude-x", "text \"Hi\"", "failed said \"Overloaded\" | error 42+1 \"Hi\""];

@@ -47,7 +47,7 @@ fn after(blocks: &[Value], model: &str) -> ModelRequest {
     request
 }
 
-/// PRV-11, Q72: what the model thought goes back to it in its place, byte for byte, and the request is taken.
+/// PRV-11: what the model thought goes back to it in its place, byte for byte, and the request is taken.
 #[test]
 fn thoughts_go_back_as_they_came() {
     for thinking in [json!({}), json!({"thinking": 2048}), json!({"thinking": "adaptive"})] {
@@ -61,7 +61,7 @@ fn thoughts_go_back_as_they_came() {
     }
 }
 
-/// Q72: another model gets no thoughts, nor does one that shall not think; a thought without signature, or one that was changed
+/// PRV-11: another model gets no thoughts, nor does one that shall not think; a thought without signature, or one that was changed
 /// since, goes to nobody. The request is taken all the same.
 #[test]
 fn thoughts_that_stay_behind() {
@@ -144,8 +144,8 @@ fn thoughts_do_not_change_hands() {
     }
 }
 
-/// RUN-19, STRM-09, Q64, Q68: every call is answered in the next message, before anything else; an answer to no call is left
-/// out. Q71: the conversation begins and ends with the user.
+/// RUN-19, STRM-09: every call is answered in the next message, before anything else; an answer to no call is left
+/// out. The conversation begins and ends with the user.
 #[test]
 fn gaps_are_filled() {
     let mut request = ModelRequest { tools: Arc::default(), ..request() };

@@ -54,8 +54,8 @@ fn conversation() -> ModelRequest {
     request
 }
 
-/// STRM-01, PRV-4: every name that goes out is legal. PRV-13: marks on the last tool, the last system block and the last
-/// message. The answers of one turn's calls are one message.
+/// STRM-01, PRV-4: every name that goes out is legal. PRV-13: marks on the last tool, the last system block and the last two
+/// messages of the user. The answers of one turn's calls are one message.
 #[test]
 fn the_whole_request() {
     let mark = json!({"type": "ephemeral"});
@@ -80,7 +80,7 @@ fn the_whole_request() {
                 ]},
                 {"role": "user", "content": [
                     {"type": "tool_result", "tool_use_id": "c1", "content": "content of a"},
-                    {"type": "tool_result", "tool_use_id": "c2"},
+                    {"type": "tool_result", "tool_use_id": "c2", "cache_control": mark},
                 ]},
                 {"role": "assistant", "content": [{"type": "text", "text": "done"}]},
                 {"role": "user", "content": [{"type": "text", "text": "next", "cache_control": mark}]},
@@ -95,7 +95,7 @@ fn unmarked(text: &str) -> String {
 }
 
 /// PRV-15, PERF-2: a later request begins with the earlier one's bytes, the moving mark aside, and writes only what is new.
-/// PRV-13: the mark stands on the last message that stays, not on what is no history.
+/// PRV-13: marks stand on the last messages that stay, not on what is no history; one stands where the request before ended.
 #[test]
 fn requests_only_grow() {
     let dialect = anthropic();
@@ -119,7 +119,8 @@ fn requests_only_grow() {
     assert!(second.ends_with(
         r#""tool_use_id":"c3","content":"r","cache_control":{"type":"ephemeral"}},{"type":"text","text":"BOARD"}]}]}"#
     ));
-    assert_eq!(second.matches("cache_control").count(), 3);
+    assert_eq!(second.matches("cache_control").count(), 4);
+    assert!(second.contains(r#"{"type":"text","text":"next","cache_control":{"type":"ephemeral"}}"#));
 
     // The kept form is what is sent: were the message written anew, the mark would be gone.
     let marked = ModelMessage::new(Role::User, vec![ContentBlock::text("x")]);
@@ -137,9 +138,9 @@ fn the_cache_can_be_told_otherwise() {
         let text = encoded(&with_options(options), &conversation());
         (text.matches(r#""cache_control":{"type":"ephemeral"}"#).count(), text.matches(r#""ttl":"1h""#).count())
     };
-    assert_eq!(marks(json!({})), (3, 0));
-    assert_eq!(marks(json!({"cache": "5m"})), (3, 0));
-    assert_eq!(marks(json!({"cache": "1h"})), (0, 3));
+    assert_eq!(marks(json!({})), (4, 0));
+    assert_eq!(marks(json!({"cache": "5m"})), (4, 0));
+    assert_eq!(marks(json!({"cache": "1h"})), (0, 4));
     assert_eq!(marks(json!({"cache": "off"})), (0, 0));
     // Where there are neither tools nor a system part, the message alone is marked.
     let bare = ModelRequest { tools: Arc::default(), ..request() };
@@ -148,7 +149,7 @@ fn the_cache_can_be_told_otherwise() {
     assert_eq!(body["messages"][0]["content"][0]["cache_control"], json!({"type": "ephemeral"}));
 }
 
-/// Q69, STRM-02: blank text is left out, a failed result says so, and a call whose arguments were broken goes back as a valid
+/// STRM-02: blank text is left out, a failed result says so, and a call whose arguments were broken goes back as a valid
 /// object.
 #[test]
 fn what_the_api_refuses_is_not_sent() {
@@ -197,7 +198,7 @@ fn tool_choices() {
     assert_eq!(single(ToolChoice::None), json!({"type": "none"}));
 }
 
-/// PRV-3: a tool that cannot be sent ends the request; it is not left out. Q75: one whose schema has a combinator at its root
+/// PRV-3: a tool that cannot be sent ends the request; it is not left out. One whose schema has a combinator at its root
 /// can.
 #[test]
 fn schemas() {
@@ -213,7 +214,7 @@ fn schemas() {
     assert_eq!(body["tools"][0]["input_schema"], json!({"type": "object", "properties": {"a": {}, "b": {}}}));
 }
 
-/// Thinking, temperature, forced calls and the limit get in each other's way (Q73); every outcome is a request that is taken.
+/// Thinking, temperature, forced calls and the limit get in each other's way; every outcome is a request that is taken.
 #[test]
 fn thinking_and_what_goes_with_it() {
     let shown = |model: &str, options: Value, limit: u64, choice: ToolChoice| {
@@ -312,7 +313,7 @@ fn refusal(words: &str) -> Refusal {
     }
 }
 
-/// Q73: the adapter learns what the newest models no longer take; what is wrong with a value teaches nothing.
+/// The adapter learns what the newest models no longer take; what is wrong with a value teaches nothing.
 #[test]
 fn lessons_from_refusals() {
     let dialect = with_options(json!({"thinking": 2048}));

@@ -28,7 +28,20 @@ fn refusals_before_the_reply() {
     check(498, "", RateLimited);
     check(529, "", Overloaded);
     check(503, r#"{"error":{"message":"Loading model","type":"unavailable_error","code":503}}"#, Loading);
-    for status in [408, 504, 522, 524] {
+    check(
+        400,
+        r#"{"error":{"message":"Assistant response prefill is incompatible with enable_thinking."}}"#,
+        Unsupported,
+    );
+    check(500, r#"{"error":"option \"seed\" must be of type integer"}"#, InvalidRequest);
+    check(
+        429,
+        r#"{"__type":"ThrottlingException","message":"Too many tokens, please wait before trying again."}"#,
+        RateLimited,
+    );
+    check(429, r#"{"error":{"message":"TPM token limit exceeded","code":"rate_limit_exceeded"}}"#, RateLimited);
+    check(429, r#"{"error":{"code":"context_length_exceeded"}}"#, ContextTooLong);
+    for status in [408, 425, 504, 522, 524] {
         check(status, "<html>gateway</html>", Timeout);
     }
     check(400, r#"{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}"#, Unsupported);
@@ -60,6 +73,7 @@ fn refusals_inside_a_reply() {
     use RefusalKind::*;
     check(None, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, Overloaded);
     check(None, r#"{"error":{"code":429,"message":"slow down"}}"#, RateLimited);
+    check(None, r#"{"error":{"code":429,"message":"Too many tokens, slow down"}}"#, RateLimited);
     check(None, r#"{"error":{"message":"boom","type":"server_error"}}"#, Server);
     check(None, r#"{"error":{"status_code":400,"code":"tool_use_failed"}}"#, BadGeneration);
     check(None, r#"{"error":"an error was encountered while running the model"}"#, Unknown);

@@ -53,6 +53,23 @@ fn every_shape_is_read() {
     );
     check(r#"{"code":"429","message":"m"}"#, ServerWords { status: Some(429), ..words("m") });
     check(r#"{"detail":"Not Found"}"#, words("Not Found"));
+    check(
+        r#"{"error":{"code":"BadRequest","message":"m","innererror":{"code":"context_length_exceeded"}}}"#,
+        ServerWords { code: some("context_length_exceeded"), ..words("m") },
+    );
+    check(
+        r#"{"__type":"ThrottlingException","message":"m"}"#,
+        ServerWords { kind: some("ThrottlingException"), ..words("m") },
+    );
+    check(
+        r#"[{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED","details":[{"@type":"x.Help"},{"@type":"x.RetryInfo","retryDelay":"34s"}]}}]"#,
+        ServerWords {
+            kind: some("RESOURCE_EXHAUSTED"),
+            status: Some(429),
+            retry_after: Some(std::time::Duration::from_secs(34)),
+            ..words("m")
+        },
+    );
 }
 
 #[test]

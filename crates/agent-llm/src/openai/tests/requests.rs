@@ -235,6 +235,54 @@ fn long_ids_are_shortened() {
     assert_eq!(body["messages"][2]["tool_call_id"], sent);
 }
 
+/// Mistral's ids: what fits stays, the rest is written alike in call and result, and never like another's.
+#[test]
+fn ids_of_nine_characters() {
+    let dialect = with_options(json!({"call_ids": "nine"}));
+    let mut request = request();
+    let ids = ["abcDEF123", "call_run_1", "call_run_2"];
+    request
+        .messages
+        .push(Arc::new(ModelMessage::new(Role::Assistant, ids.map(|id| call(id, "a", json!({}))).to_vec())));
+    request.messages.extend(ids.map(|id| result(id, "r")));
+    let body = encode(&dialect, &request);
+    let sent: Vec<&str> =
+        body["messages"][1]["tool_calls"].as_array().unwrap().iter().map(|call| call["id"].as_str().unwrap()).collect();
+    assert_eq!(sent[0], "abcDEF123");
+    assert!(sent.iter().all(|id| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())), "{sent:?}");
+    assert_ne!(sent[1], sent[2]);
+    for (at, id) in sent.iter().enumerate() {
+        assert_eq!(body["messages"][2 + at]["tool_call_id"], **id);
+    }
+}
+
+/// What a server gave along with a call goes back to it, and to no other.
+#[test]
+fn signatures_go_back_to_their_server() {
+    let extra = json!({"google": {"thought_signature": "s"}});
+    let sent = |origin: Option<&str>| {
+        let ContentBlock::ToolCall(mut signed) = call("c1", "code.read_file", json!({})) else { panic!() };
+        signed.metadata.insert("extra_content".into(), extra.clone());
+        signed.metadata.extend(origin.map(|origin| ("extra_content_from".to_owned(), origin.into())));
+        let mut request = request();
+        request.messages.push(Arc::new(ModelMessage::new(Role::Assistant, vec![ContentBlock::ToolCall(signed)])));
+        encode(&openai(), &request)["messages"][1]["tool_calls"][0].get("extra_content").cloned()
+    };
+    assert_eq!(sent(Some("127.0.0.1")), Some(extra.clone()));
+    assert_eq!(sent(Some("elsewhere.example")), None);
+    assert_eq!(sent(None), None);
+}
+
+/// Beside calls, what stands for no text can be chosen.
+#[test]
+fn empty_content_can_be_chosen() {
+    for (option, expected) in [("null", Some(Value::Null)), ("empty", Some(json!(""))), ("absent", None)] {
+        let body = encode(&with_options(json!({"empty_content": option})), &conversation());
+        assert_eq!(body["messages"][2].get("content").cloned(), expected);
+        assert_eq!(body["messages"][5]["content"], "done");
+    }
+}
+
 fn refusal(words: &str, param: Option<&str>) -> Refusal {
     use crate::fault::{Circumstances, ServerWords, classify};
     let said = ServerWords::from_text(words);
@@ -297,6 +345,7 @@ fn the_limit_is_called_after_the_host() {
     for (host, field) in [
         ("api.openai.com", "max_completion_tokens"),
         ("x.openai.azure.com", "max_completion_tokens"),
+        ("x.services.ai.azure.com", "max_completion_tokens"),
         ("openai.example", "max_tokens"),
     ] {
         let dialect = OpenAi::new(&ProviderSettings::new("https://h"), host).unwrap();

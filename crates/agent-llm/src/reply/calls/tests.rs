@@ -110,6 +110,20 @@ fn odd_ids() {
     check(&[(0, "", READ, ""), (0, "c1", "", r#"{"path":"a"}"#)], &[A]);
 }
 
+/// Servers that begin to count late, or name a new call by its id alone; an id alone is no call.
+#[test]
+fn odd_beginnings() {
+    check(&[(-1, "c1", READ, r#"{"pa"#), (-1, "x9", "", r#"th":"a"}"#)], &[A]);
+    check(&[(-1, "c1", READ, ""), (0, "", "", r#"{"path":"a"}"#)], &[A]);
+    check(&[(0, "c1", READ, r#"{"path":"a"}"#), (0, "c2", "", ""), (0, "c2", READ, r#"{"path":"b"}"#)], &[A, B]);
+    check(&[(0, "c1", READ, r#"{"path":"a"}"#), (0, "x9", "", "")], &[A]);
+    check(&[(0, "c1", READ, "{}"), (0, "", READ, r#"{"path":"a"}"#)], &[A]);
+    check(
+        &[(0, "", READ, "{}"), (0, "", READ, r#"{"path":"a"}"#)],
+        &["none:code.read_file{}", r#"none:code.read_file{"path":"a"}"#],
+    );
+}
+
 /// Names that come late, again, or in pieces.
 #[test]
 fn odd_names() {
