@@ -74,13 +74,16 @@ pub(crate) fn is_id(text: &str) -> bool {
 /// A misspelt name would switch nothing off, without a word. Who else has tools is not known here; of `code.` all are.
 fn tool(text: &str) -> Result<(), Refusal> {
     const CODE_TOOLS: [&str; 6] = ["edit_file", "list_dir", "read_file", "run_command", "search", "write_file"];
-    if text.strip_prefix("code.").is_some_and(|name| !CODE_TOOLS.contains(&name)) {
-        return Err(Refusal::Said(
+    if !is_tool(text) {
+        return Err(Refusal::Shown);
+    }
+    match text.strip_prefix("code.") {
+        Some(name) if !CODE_TOOLS.contains(&name) => Err(Refusal::Said(
             "a code tool that does not exist; there are code.edit_file, code.list_dir, code.read_file, code.run_command, \
              code.search and code.write_file",
-        ));
+        )),
+        _ => Ok(()),
     }
-    shown(is_tool(text))
 }
 
 fn is_tool(text: &str) -> bool {

@@ -118,6 +118,10 @@ fn tools_have_full_names() {
         TOOL,
         &["", "read_file", "code.", ".x", "code.*", "code read", "mcp.", "mcp.srv", "mcp.srv.", "mcp..x", "mcp.s.a b"],
     );
+    // Who else has tools is not known here; of `code.` all are.
+    for tools in [TOOL, OWN_TOOL] {
+        assert!(matches!((tools.check)("code.raed_file"), Err(Refusal::Said(words)) if words.contains("code.read_file")));
+    }
     right(MCP_TOOL, &["mcp.srv.tool"]);
     shown(MCP_TOOL, &["code.read_file", "mcp.srv"]);
     right(OWN_TOOL, &["code.read_file"]);
