@@ -30,7 +30,7 @@ impl World {
         let extra = format!(
             "model.name = \"{model}\"\nmodel.temperature = 0.0\nmodel.max_output_tokens = 1024\nruntime.max_turns = 12"
         );
-        home.write_config(&variable("SOONG_AGENT_TEST_BASE_URL"), "openai", &extra);
+        home.write_config(&variable("SOONG_AGENT_TEST_BASE_URL"), &variable("SOONG_AGENT_TEST_PROVIDER"), &extra);
         Self { home }
     }
 

@@ -134,6 +134,9 @@ class FakeOllama:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                if self.path == "/api/version":
+                    self._answer({"version": "0.0.0"})
+                    return
                 if self.path != "/api/tags":
                     self.send_error(404)
                     return
