@@ -57,6 +57,9 @@ use family::Family;
 use learned::Learned;
 use options::{AnthropicOptions, KeyHeader};
 
+/// The options there are.
+#[cfg(test)]
+pub(crate) const OPTIONS: &[&str] = &options::KNOWN;
 /// The registry key.
 pub(crate) const KEY: &str = "anthropic";
 const START_HINT: &str = "Start the model server, or correct base_url.";

@@ -58,6 +58,8 @@ mod openai;
 mod options;
 mod port;
 #[cfg(test)]
+mod providers_page_tests;
+#[cfg(test)]
 mod quirk_table;
 mod raw;
 mod redact;

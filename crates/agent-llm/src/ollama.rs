@@ -37,6 +37,9 @@ use crate::reply::{InlineThinking, ReplyBuilder};
 use crate::{ProviderAdapter, ProviderError, ProviderSettings};
 use options::OllamaOptions;
 
+/// The options there are.
+#[cfg(test)]
+pub(crate) const OPTIONS: &[&str] = &options::KNOWN;
 /// The registry key.
 pub(crate) const KEY: &str = "ollama";
 const START_HINT: &str = "Start Ollama with `ollama serve`, or correct base_url.";

@@ -52,6 +52,9 @@ use crate::{ProviderAdapter, ProviderError, ProviderSettings, Refusal};
 use learned::{Learned, Lesson};
 use options::{EmptyContent, KeyHeader, OpenAiOptions};
 
+/// The options there are.
+#[cfg(test)]
+pub(crate) const OPTIONS: &[&str] = &options::KNOWN;
 /// The registry key.
 pub(crate) const KEY: &str = "openai";
 const START_HINT: &str = "Start the model server, or correct base_url.";

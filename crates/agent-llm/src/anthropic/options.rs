@@ -9,7 +9,7 @@ use super::thinking::{LEAST_BUDGET, Thinking};
 use crate::ProviderError;
 use crate::options::Options;
 
-const KNOWN: [&str; 10] = [
+pub(super) const KNOWN: [&str; 10] = [
     "thinking",
     "thinking_display",
     "effort",

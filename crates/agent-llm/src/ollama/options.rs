@@ -8,6 +8,8 @@ use crate::ProviderError;
 use crate::options::{Options, nearest};
 use crate::reply::InlineThinking;
 
+pub(super) const KNOWN: [&str; 4] = ["keep_alive", "think", "inline_thinking", "options"];
+
 /// Options the runner knows. Ollama only logs what it does not know, so a slip would go unseen.
 const RUNNER: [&str; 18] = [
     "draft_num_predict",
@@ -49,7 +51,7 @@ pub(crate) struct OllamaOptions {
 impl OllamaOptions {
     pub(crate) fn read(values: &Object) -> Result<Self, ProviderError> {
         let options = Options { provider: KEY, values };
-        options.only(&["keep_alive", "think", "inline_thinking", "options"])?;
+        options.only(&KNOWN)?;
         let keep_alive =
             options.read("keep_alive", "must be a number of seconds or a text such as \"10m\"", |value| {
                 (value.is_number() || value.as_str().is_some_and(|text| !text.is_empty())).then(|| value.clone())

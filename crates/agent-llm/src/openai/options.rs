@@ -9,7 +9,7 @@ use crate::ProviderError;
 use crate::options::Options;
 use crate::reply::InlineThinking;
 
-const KNOWN: [&str; 14] = [
+pub(super) const KNOWN: [&str; 14] = [
     "reasoning_effort",
     "max_tokens_field",
     "stream_options",
