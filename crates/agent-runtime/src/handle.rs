@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::live::{EventStream, Live, StreamTaken};
+use crate::redact::shapes_of_error;
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,22 +89,26 @@ impl RunHandle {
         self.live.take(Arc::clone(&self.store), debug)
     }
 
-    /// Waits for the end.
+    /// Waits for the end. What looks like a secret is not shown in its error.
     pub async fn wait(&self) -> RunResult {
         let mut standing = self.standing.clone();
-        match standing.wait_for(|standing| standing.result.is_some()).await {
+        let result = match standing.wait_for(|standing| standing.result.is_some()).await {
             Ok(standing) => standing.result.clone(),
             Err(_) => None,
-        }
-        // The driver says how it ended before it goes; only a panic in it leaves nothing.
-        .unwrap_or_else(|| RunResult {
+        };
+        // The driver says how it ended before it goes; only one that was dropped with its threads leaves nothing.
+        let mut result = result.unwrap_or_else(|| RunResult {
             status: RunStatus::Failed,
             end_reason: Some(EndReason::Failed),
             error: Some(ErrorPayload::new(
                 agent_protocol::ErrorCode::InternalError,
                 "the run ended without saying how; this is a fault of soong-agent",
             )),
-        })
+        });
+        if let Some(error) = &mut result.error {
+            shapes_of_error(&self.live.patterns, error);
+        }
+        result
     }
 
     /// Asks the run to stop and does not wait; its end is in its events.

@@ -9,11 +9,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use agent_policy::SecretPatterns;
 use agent_protocol::{
     ContentBlock, EventId, EventType, Level, NodeId, Object, RunId, RuntimeEvent, SessionId, Timestamp, ToolCallId,
 };
 use agent_store::{SessionStore, StoreError};
 use tokio::sync::Notify;
+
+use crate::redact;
 
 /// Stored events kept in memory per run.
 const TAIL: usize = 256;
@@ -33,6 +36,8 @@ pub struct StreamTaken;
 pub(crate) struct Live {
     session_id: SessionId,
     run_id: RunId,
+    /// What is not shown of events and errors.
+    pub(crate) patterns: SecretPatterns,
     state: Mutex<State>,
     news: Notify,
 }
@@ -76,8 +81,8 @@ struct MessageText {
 }
 
 impl Live {
-    pub(crate) fn new(session_id: SessionId, run_id: RunId) -> Self {
-        Self { session_id, run_id, state: Mutex::default(), news: Notify::new() }
+    pub(crate) fn new(session_id: SessionId, run_id: RunId, patterns: SecretPatterns) -> Self {
+        Self { session_id, run_id, patterns, state: Mutex::default(), news: Notify::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -263,9 +268,19 @@ pub struct EventStream {
 impl EventStream {
     /// The next event; `None` when the run has ended and everything was given out. Dropping the future loses nothing.
     ///
+    /// What looks like a secret is not shown (STO-10). Deltas are content like the nodes they become, and stay as they are.
+    ///
     /// # Errors
     /// If this consumer fell behind and the store cannot be read. The run goes on.
     pub async fn next(&mut self) -> Result<Option<RuntimeEvent>, StoreError> {
+        let mut event = self.next_as_it_is().await?;
+        if let Some(event) = event.as_mut().filter(|event| !is_content(event.event_type)) {
+            redact::shapes(&self.live.patterns, &mut event.payload);
+        }
+        Ok(event)
+    }
+
+    async fn next_as_it_is(&mut self) -> Result<Option<RuntimeEvent>, StoreError> {
         loop {
             if let Some((node_id, had)) = self.owed.clone() {
                 let text = self.node_text(&node_id).await?;
@@ -346,6 +361,11 @@ impl EventStream {
         }
         if state.closed { Found::End } else { Found::Nothing }
     }
+}
+
+/// Pieces of what nodes hold.
+fn is_content(event_type: EventType) -> bool {
+    matches!(event_type, EventType::MessageDelta | EventType::ModelReasoningDelta | EventType::ToolCallDelta)
 }
 
 enum Found {

@@ -1,6 +1,6 @@
 //! Known secret values are replaced before anything reaches the machine, the store or the live stream (STO-10).
 
-use agent_policy::KnownSecrets;
+use agent_policy::{KnownSecrets, SecretPatterns};
 use agent_protocol::{ContentBlock, ErrorPayload, Object, Reply, ToolCallId};
 use serde_json::Value;
 
@@ -102,6 +102,27 @@ impl Redactor {
         }
         hit
     }
+}
+
+/// Takes what looks like a secret out of what is shown; what is stored stays as it is (STO-10).
+pub(crate) fn shapes(patterns: &SecretPatterns, object: &mut Object) -> bool {
+    let mut value = Value::Object(std::mem::take(object));
+    let hit = patterns.redact_json(&mut value);
+    if let Value::Object(fields) = value {
+        *object = fields;
+    }
+    hit
+}
+
+/// The same for an error.
+pub(crate) fn shapes_of_error(patterns: &SecretPatterns, error: &mut ErrorPayload) {
+    let message = patterns.redact(&error.message);
+    if message.hit {
+        let message = message.text.into_owned();
+        error.message = message;
+        error.redacted = true;
+    }
+    error.redacted |= shapes(patterns, &mut error.details);
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use agent_engine::{Calibration, Input, Path, Run, ToolSet};
 use agent_llm::ProviderAdapter;
+use agent_policy::SecretPatterns;
 use agent_protocol::{
     AgentId, AgentType, ContentBlock, ErrorCode, ErrorPayload, Object, RunId, RunMode, RunStatus, SessionId,
     SystemPrompt, ToolClass, ToolDefinition,
@@ -68,6 +69,7 @@ pub struct Runtime {
     system: Arc<SystemPrompt>,
     broker: Arc<Broker>,
     redactor: Redactor,
+    patterns: SecretPatterns,
     sessions: Mutex<HashMap<SessionId, Arc<Session>>>,
     runs: TaskTracker,
     stop: CancellationToken,
@@ -78,11 +80,12 @@ impl Runtime {
     /// opened; a run that starts all the same is refused.
     #[must_use]
     pub fn new(settings: RuntimeSettings, ports: Ports) -> Self {
-        let Ports { store, artifacts, provider, tools, rules, secrets, permission } = ports;
+        let Ports { store, artifacts, provider, tools, rules, secrets, patterns, permission } = ports;
         Self {
             system: Arc::new(system_prompt(&settings.environment)),
             broker: Arc::new(Broker::new(permission, rules, settings.policy.clone(), settings.permission_timeout)),
             redactor: Redactor::new(secrets),
+            patterns,
             tools: Arc::new(RwLock::new(tools)),
             tool_set: Mutex::new(None),
             sessions: Mutex::default(),
@@ -159,7 +162,7 @@ impl Runtime {
     ) -> RunHandle {
         let run_id = fresh_id(RunId::PREFIX, RunId::parse, Uuid::now_v7());
         let session = Arc::clone(&occupied.session);
-        let live = Arc::new(Live::new(session.id().clone(), run_id.clone()));
+        let live = Arc::new(Live::new(session.id().clone(), run_id.clone(), self.patterns.clone()));
         let context = Arc::new(RunContext {
             agent_id: session.agent_id.clone(),
             run_id: run_id.clone(),

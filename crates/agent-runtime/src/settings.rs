@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use agent_engine::{BudgetConfig, Limits, ModelSettings};
 use agent_llm::ProviderAdapter;
-use agent_policy::{KnownSecrets, PathRules, PolicySettings, ToolScope};
+use agent_policy::{KnownSecrets, PathRules, PolicySettings, SecretPatterns, ToolScope};
 use agent_protocol::AgentRole;
 use agent_store::{ArtifactWriter, SessionStore};
 use agent_tools::{Registry, Tool};
@@ -61,6 +61,8 @@ pub struct Ports {
     pub rules: Arc<PathRules>,
     /// Secret values that must not be stored or shown.
     pub secrets: KnownSecrets,
+    /// What else looks like a secret: it is stored and not shown.
+    pub patterns: SecretPatterns,
     /// Who is asked; nobody: what would ask is denied (PRM-5).
     pub permission: Option<Arc<dyn PermissionCallback>>,
 }

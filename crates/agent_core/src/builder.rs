@@ -7,7 +7,7 @@ use std::time::Duration;
 use agent_config::{Config, Loaded, Places};
 use agent_engine::Budgets;
 use agent_llm::{ProviderFactory, ProviderRegistry};
-use agent_policy::PathRules;
+use agent_policy::{PathRules, SecretPatterns};
 use agent_runtime::{PermissionCallback, Ports, Runtime, RuntimeSettings, check_budgets};
 use agent_store::{ArtifactWriter, SqliteStore};
 use agent_tools::code::code_tools;
@@ -125,6 +125,7 @@ impl AgentRuntimeBuilder {
         let runtime_settings = RuntimeSettings { permission_timeout: self.permission_timeout, ..settings.runtime() };
         budgets(&runtime_settings, &tools, &loaded.file)?;
         let secrets = settings.secrets()?;
+        let patterns = SecretPatterns::new()?;
         let store = SqliteStore::open(settings.store()).await?;
         let ports = Ports {
             store: Arc::new(store),
@@ -133,6 +134,7 @@ impl AgentRuntimeBuilder {
             tools,
             rules,
             secrets,
+            patterns,
             permission: self.permission,
         };
         Ok(AgentRuntime { inner: Runtime::new(runtime_settings, ports), overrides })

@@ -43,6 +43,9 @@ pub enum BuildError {
     /// The secrets named by the configuration cannot be watched for.
     #[error(transparent)]
     Secrets(#[from] agent_policy::SecretsError),
+    /// The rules for what looks like a secret cannot be compiled.
+    #[error(transparent)]
+    Patterns(#[from] agent_policy::PatternsError),
     /// A tool cannot be registered.
     #[error(transparent)]
     Tool(#[from] agent_tools::RegisterError),
@@ -69,6 +72,7 @@ impl BuildError {
             | Self::ConfigValue { .. }
             | Self::Paths(_)
             | Self::Secrets(_)
+            | Self::Patterns(_)
             | Self::Budget { .. } => ErrorCode::ConfigError,
             Self::NoCurrentDir | Self::Project { .. } | Self::Tool(_) => ErrorCode::ValidationError,
             Self::Provider(error) => error.payload().code,

@@ -361,3 +361,38 @@ async fn disabled_tools() {
     let error = world.builder().build().await.err().unwrap().payload().message;
     assert!(error.contains("code.run_command") && error.contains("does not exist"), "{error}");
 }
+
+/// STO-10: what looks like a secret is not in any event or error, though the node and the next request hold it.
+#[tokio::test]
+async fn shapes_of_secrets_are_not_shown() {
+    let secret = format!("ghp_{}", "a8Kd03jf7Qm2Zx91Lp4Rt6Vb5Nw0Ys2Ue3Hc");
+    let world = World::new("shapes_not_shown", Protocol::OpenAi).await;
+    world.home.write("project/notes.txt", format!("TOKEN={secret}\n"));
+    let command = |script: &str| Call::new("code.run_command", json!({"argv": ["sh", "-c", script]}));
+    world.server.script([
+        Reply::text("").calls([read("notes.txt"), command(&format!("echo {secret}; exit 0"))]),
+        Reply::text("").calls([Call::new("my.fails", json!({}))]),
+        Reply::text(format!("It is {secret}.")),
+        Reply::error(400, format!("what is {secret}?")),
+    ]);
+    let (runtime, _) = world.answering(DecisionKind::AllowOnce).await;
+    let said = secret.clone();
+    runtime
+        .register_tool(definition("my.fails", Permission::Readonly), move |_, _| {
+            let error = ErrorPayload::new(agent_core::ErrorCode::InternalError, format!("cannot use {said}"));
+            async { Err(error) }
+        })
+        .unwrap();
+    let ran = run(&runtime, "Look.").await;
+    ran.assert_completed();
+    let deltas = [EventType::MessageDelta, EventType::ToolCallDelta, EventType::ModelReasoningDelta];
+    let (content, others): (Vec<_>, Vec<_>) = ran.events.iter().partition(|event| deltas.contains(&event.event_type));
+    assert!(!format!("{others:?}").contains(&secret), "{others:#?}");
+    assert!(format!("{others:?}").contains("[redacted github token]"));
+    assert!(format!("{content:?}").contains(&secret), "the answer is what the model said");
+    assert!(world.server.requests()[1].body.to_string().contains(&secret), "the model gets what the file holds");
+    let failed = crate::support::run_in(&runtime, &ran.session_id, "Again.").await;
+    let error = failed.result.error.unwrap();
+    assert!(error.redacted && !format!("{error:?}").contains(&secret), "{error:?}");
+    runtime.close().await;
+}
