@@ -109,7 +109,7 @@ impl std::fmt::Display for Refusal {
             RefusalKind::ContextTooLong => write!(f, "the prompt is too long for {model} at {provider}")?,
             RefusalKind::Auth => write!(f, "{provider} at {url} refused the key")?,
             RefusalKind::ModelNotFound => write!(f, "{provider} at {url} has no model {model}")?,
-            RefusalKind::EndpointNotFound => write!(f, "{url} does not exist; check base_url of {provider}")?,
+            RefusalKind::EndpointNotFound => write!(f, "{provider} at {url} does not know the address of the request")?,
             RefusalKind::Unsupported => write!(f, "{provider} cannot do what the request for {model} needs")?,
             _ if self.status.is_none() => write!(f, "{provider} broke off its reply for {model}")?,
             _ => write!(f, "{provider} at {url} refused the request for {model}")?,

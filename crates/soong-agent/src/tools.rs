@@ -13,13 +13,17 @@ pub(crate) fn run(name: Option<&str>, output: &mut Output) -> Outcome {
     let tools = inspect_tools(None)?;
     let page = match name {
         None => list(&tools),
-        Some(name) => {
-            let found = tools.iter().find(|tool| tool.definition.name == name);
-            page(found.ok_or_else(|| unknown(name, &tools))?)
-        }
+        Some(name) => page(found(name, &tools).ok_or_else(|| unknown(name, &tools))?),
     };
     output.page(&escape_for_terminal(&page));
     Ok(Exit::Completed)
+}
+
+/// By its full name, or by the part after the last dot where only one tool has it.
+fn found<'t>(name: &str, tools: &'t [ToolStatus]) -> Option<&'t ToolStatus> {
+    let full = tools.iter().find(|tool| tool.definition.name == name);
+    let mut short = tools.iter().filter(|tool| tool.definition.name.rsplit('.').next() == Some(name));
+    full.or_else(|| short.next().filter(|_| short.next().is_none()))
 }
 
 fn list(tools: &[ToolStatus]) -> String {
@@ -35,9 +39,7 @@ fn list(tools: &[ToolStatus]) -> String {
         };
         text.push_str(&format!("{:width$}  {about}\n", tool.definition.name));
     }
-    text.push_str(
-        "\nWhatever touches sensitive files asks first. `soong-agent tools NAME` shows what a tool takes.\n",
-    );
+    text.push_str("\nWhatever touches sensitive files asks first. `soong-agent tools NAME` shows what a tool takes.\n");
     text
 }
 

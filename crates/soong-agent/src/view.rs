@@ -64,7 +64,9 @@ impl<'o> View<'o> {
                 self.status.begin(what, Instant::now());
             }
             EventType::ToolProgress => {}
+            EventType::ToolCompleted if exit_code(event) != 0 => self.tool("exit", Colour::Yellow, event),
             EventType::ToolCompleted => self.tool("ok", Colour::Green, event),
+            EventType::ToolFailed if text(event, "kind") == Some("skipped") => self.skipped(event),
             EventType::ToolFailed => self.tool("failed", Colour::Red, event),
             EventType::ToolDenied => self.tool("denied", Colour::Yellow, event),
             EventType::CompactCompleted => self.left_out(event),
@@ -126,6 +128,12 @@ impl<'o> View<'o> {
         self.status.begin(format!("waiting for {}", self.model), Instant::now());
     }
 
+    /// Why it was skipped stands right above: the call that failed or was denied.
+    fn skipped(&mut self, event: &RuntimeEvent) {
+        self.settle();
+        self.output.marked_wrapped("skip  ", Colour::Dim, &in_line(&call_line(event)));
+    }
+
     /// CTX-9: when turns were left out, the user sees it.
     fn left_out(&mut self, event: &RuntimeEvent) {
         let turns = event.payload.get("turns_left_out").and_then(|turns| turns.as_u64()).unwrap_or(0);
@@ -158,6 +166,11 @@ impl<'o> View<'o> {
 
 fn text<'e>(event: &'e RuntimeEvent, key: &str) -> Option<&'e str> {
     event.payload.get(key).and_then(|value| value.as_str())
+}
+
+/// Of a command that ran: a code that is not 0 is a result and no failure, but nothing to call "ok" either (RUN-13).
+fn exit_code(event: &RuntimeEvent) -> i64 {
+    event.payload.get("metadata").and_then(|facts| facts.get("exit_code")?.as_i64()).unwrap_or(0)
 }
 
 fn error_message(event: &RuntimeEvent) -> Option<&str> {

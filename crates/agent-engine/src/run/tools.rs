@@ -278,7 +278,8 @@ impl Run {
             .with("tool_name", called.tool.as_str())
             .with("kind", outcome.kind.as_str())
             .with("call", called.summary.clone())
-            .with("summary", outcome.summary.clone());
+            .with("summary", outcome.summary.clone())
+            .with("metadata", outcome.metadata.clone());
         if let Some(error) = &outcome.error {
             event = event.level(Level::Warning).error(error);
         }

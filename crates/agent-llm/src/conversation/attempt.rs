@@ -243,10 +243,15 @@ impl Conversation {
         }
     }
 
-    /// What the user can do about a refused key.
+    /// What the user can do about a refused key, or an address that does not exist.
     fn hint(&self, prepared: &Prepared, words: &ServerWords, kind: RefusalKind) -> Option<String> {
         if let Some(url) = &words.signin_url {
             return Some(format!("Sign in at {}.", prepared.redactor.clean(url).0));
+        }
+        if kind == RefusalKind::EndpointNotFound {
+            let (base, path) = (&self.terms.url, self.terms.dialect.path());
+            let asked = format!("{}/{path}", base.trim_end_matches('/'));
+            return Some(format!("It was sent to {asked}: model.base_url must be what stands before /{path}."));
         }
         (kind == RefusalKind::Auth).then(|| match &self.terms.api_key {
             Some(source) => source.hint(),

@@ -47,6 +47,18 @@ async fn a_model_that_is_not_pulled() {
     }
 }
 
+/// PRV-19: an address that does not exist says where the request went, and what base_url must be.
+#[tokio::test]
+async fn a_wrong_address() {
+    let (code, text, _) = message([ollama_says(404, "404 page not found")]).await;
+    assert_eq!(code, ErrorCode::ProviderError);
+    assert_eq!(
+        text,
+        "ollama at URL does not know the address of the request (HTTP 404): 404 page not found. It was sent to URL/api/chat: \
+         model.base_url must be what stands before /api/chat."
+    );
+}
+
 /// PRV-3: a model that cannot take tools fails the run, naming provider, model and feature, and the models that can.
 #[tokio::test]
 async fn a_model_without_tools() {

@@ -155,7 +155,7 @@ impl Assessment {
             self.notes.push(format!("an answer counts once: {}", shown_word(why)));
         }
         for code in command.code.iter().filter(|code| code.writable) {
-            self.notes.push(format!("it runs code of this project: {}", rules.show(&code.path)));
+            self.notes.push(format!("it reads or runs code of this project: {}", rules.show(&code.path)));
         }
     }
 
@@ -186,7 +186,10 @@ impl Assessment {
         }
         if definition.has_tag(ToolDefinition::DANGEROUS) {
             self.dangerous = true;
-            self.note(format!("{tool} can do more than its target shows"));
+            // Of a command everybody knows that.
+            if facts.command.is_none() {
+                self.note(format!("{tool} can do more than its target shows"));
+            }
         }
         if definition.permission == Permission::Write && !self.asks {
             self.note(format!("{tool} may change things"));

@@ -206,7 +206,7 @@ fn commands() {
 
     let code = CodeFile { path: "/t/ws/tools/x.py".into(), hash: "bb".to_owned(), writable: true };
     facts.command.as_mut().unwrap().code.push(code);
-    let question = asks(&run_command(), &facts, "it runs code of this project: tools/x.py");
+    let question = asks(&run_command(), &facts, "it reads or runs code of this project: tools/x.py");
     let covers = "exactly this command in this folder, with the same program and unchanged code by code.run_command";
     assert_eq!(question.grant_covers.as_deref(), Some(covers));
 

@@ -23,11 +23,7 @@ fn with_key(world: &World, mut command: Command) -> Command {
 /// The key is in no byte of home, and was not shown; the server did get it.
 #[track_caller]
 fn is_nowhere(world: &World, shown: &[&str]) {
-    let sent = world
-        .server
-        .requests()
-        .iter()
-        .all(|request| key_header(request).is_some_and(|it| it.contains(KEY)));
+    let sent = world.server.requests().iter().all(|request| key_header(request).is_some_and(|it| it.contains(KEY)));
     assert!(sent && world.server.request_count() > 0, "the key was used");
     let stored = bytes_below(&world.home.home);
     for form in [KEY, "very/secret", "very%2Fsecret", "very\\/secret"] {

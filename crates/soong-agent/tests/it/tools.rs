@@ -43,6 +43,7 @@ fn one_tool_has_a_page() {
     for part in ["## code.read_file", "- `path` (string, required)", "1 to 1000, default 200", "runs unasked"] {
         assert!(out.contains(part), "{part}: {out}");
     }
+    assert_eq!(stdout(&world, &["tools", "read_file"]).1, out, "the short name is enough");
     let (code, out, err) = stdout(&world, &["tools", "code.raed\u{1b}[2J"]);
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(err.contains("there is no tool") && err.contains("code.read_file") && !err.contains('\u{1b}'), "{err}");

@@ -66,7 +66,13 @@ pub(super) fn of(
     };
     let mut output = tool::output(&ran)?.with("elapsed_ms", millis(finished.elapsed)).with("exit_code", ran.exit_code);
     if let Exit::Code(code) = finished.exit {
-        output = output.summary(format!("exit code {code}"));
+        let last = [&ran.stderr, &ran.stdout]
+            .into_iter()
+            .find_map(|text| text.lines().rev().find(|line| !line.trim().is_empty()));
+        output = output.summary(match last {
+            Some(last) => format!("exit code {code}: {}", last.trim()),
+            None => format!("exit code {code}"),
+        });
     }
     output.content.extend(references);
     output.error = failure(finished.exit, shown, timeout);

@@ -235,7 +235,10 @@ fn big_files_are_searched_when_named() {
     std::io::Write::write_all(&mut file, b"needle\n").unwrap();
     drop(file);
     let found = search(&tree, json!({"query": "needle"}));
-    assert_eq!((places(&found).len(), &found["note"]), (0, &json!("no matches, in ignored files neither; not searched: 1 too big unless named")));
+    assert_eq!(
+        (places(&found).len(), &found["note"]),
+        (0, &json!("no matches, in ignored files neither; not searched: 1 too big unless named"))
+    );
     let found = search(&tree, json!({"query": "needle", "path": "big.log"}));
     assert_eq!(places(&found), ["big.log:258"]);
     fs::remove_file(path).unwrap();

@@ -48,7 +48,7 @@ fn every_way_to_name_a_file_is_tied() {
     ] {
         session.tree.file("code", "fine");
         let reasons = session.allow(argv);
-        assert!(reasons.contains("it runs code of this project: code"), "{argv:?}: {reasons}");
+        assert!(reasons.contains("it reads or runs code of this project: code"), "{argv:?}: {reasons}");
         session.tree.file("code", "evil");
         session.asks(argv);
         fs::remove_file(session.tree.project().join("code")).unwrap();
@@ -104,7 +104,7 @@ fn folders_are_tied_to_their_files() {
         // Two writes of one length can fall into one tick of the clock.
         let evil = "evil".repeat(at + 1);
         let reasons = session.allow(argv);
-        assert!(reasons.contains("it runs code of this project: pkg"), "{reasons}");
+        assert!(reasons.contains("it reads or runs code of this project: pkg"), "{reasons}");
         session.tree.file("pkg/deep/x.py", &evil);
         session.passes(argv);
         session.tree.file("pkg/__main__.py", &evil);
