@@ -120,7 +120,9 @@ fn tools_have_full_names() {
     );
     // Who else has tools is not known here; of `code.` all are.
     for tools in [TOOL, OWN_TOOL] {
-        assert!(matches!((tools.check)("code.raed_file"), Err(Refusal::Said(words)) if words.contains("code.read_file")));
+        assert!(
+            matches!((tools.check)("code.raed_file"), Err(Refusal::Said(words)) if words.contains("code.read_file"))
+        );
     }
     right(MCP_TOOL, &["mcp.srv.tool"]);
     shown(MCP_TOOL, &["code.read_file", "mcp.srv"]);

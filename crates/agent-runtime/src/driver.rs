@@ -51,13 +51,13 @@ impl Driver {
     ///
     /// Should the driver itself panic, the run has failed and says so, and the session reads its path anew from the store.
     pub(crate) async fn drive(mut self, start: Input) {
-        match caught("the run", self.to_the_end(start)).await {
+        match caught("the run", self.run_out(start)).await {
             Ok((end, error)) => self.finish(end, error),
             Err(fault) => self.broken(fault).await,
         }
     }
 
-    async fn to_the_end(&mut self, start: Input) -> (EndReason, Option<ErrorPayload>) {
+    async fn run_out(&mut self, start: Input) -> (EndReason, Option<ErrorPayload>) {
         let mut outside = Outside {
             jobs: FuturesUnordered::new(),
             ready: VecDeque::from([start]),

@@ -48,7 +48,7 @@ pub fn config_template() -> &'static str {
     AssetId::TemplateConfig.load().text
 }
 
-/// Checks the configuration as [`AgentRuntimeBuilder::build`] would, and creates nothing.
+/// Checks the configuration as [`AgentRuntimeBuilder::build`](crate::AgentRuntimeBuilder::build) would, and creates nothing.
 ///
 /// # Errors
 /// Everything `build` would refuse before it opens the session store.
