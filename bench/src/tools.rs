@@ -44,6 +44,7 @@ impl Tools {
             rules: Arc::new(PathRules::new(places, &sensitive).map_err(|error| setup(&error))?),
             path_var: std::env::var_os("PATH").unwrap_or_default(),
             env: Vec::new(),
+            reading_is_free: true,
             // A result that is cut would be cheaper.
             limits: CodeLimits { result_bytes: usize::MAX, ..CodeLimits::default() },
         };

@@ -77,8 +77,10 @@ fn tool(text: &str) -> Result<(), Refusal> {
     if !is_tool(text) {
         return Err(Refusal::Shown);
     }
-    match text.strip_prefix("code.") {
-        Some(name) if !CODE_TOOLS.contains(&name) => Err(Refusal::Said(
+    // Names are compared exactly where they count, so another case is a slip as well.
+    let ours = text.get(..5).filter(|prefix| prefix.eq_ignore_ascii_case("code.")).map(|_| &text[5..]);
+    match ours {
+        Some(name) if !CODE_TOOLS.contains(&name) || !text.starts_with("code.") => Err(Refusal::Said(
             "a code tool that does not exist; there are code.edit_file, code.list_dir, code.read_file, code.run_command, \
              code.search and code.write_file",
         )),

@@ -119,10 +119,10 @@ fn tools_have_full_names() {
         &["", "read_file", "code.", ".x", "code.*", "code read", "mcp.", "mcp.srv", "mcp.srv.", "mcp..x", "mcp.s.a b"],
     );
     // Who else has tools is not known here; of `code.` all are.
-    for tools in [TOOL, OWN_TOOL] {
-        assert!(
-            matches!((tools.check)("code.raed_file"), Err(Refusal::Said(words)) if words.contains("code.read_file"))
-        );
+    for (tools, slip) in
+        [TOOL, OWN_TOOL].into_iter().flat_map(|text| ["code.raed_file", "CODE.read_file"].map(|slip| (text, slip)))
+    {
+        assert!(matches!((tools.check)(slip), Err(Refusal::Said(words)) if words.contains("code.read_file")));
     }
     right(MCP_TOOL, &["mcp.srv.tool"]);
     shown(MCP_TOOL, &["code.read_file", "mcp.srv"]);

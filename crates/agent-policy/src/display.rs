@@ -4,6 +4,7 @@ mod bidi;
 mod bounded;
 mod class;
 mod command;
+mod composed;
 mod escape;
 mod fit;
 mod quote;
@@ -11,7 +12,7 @@ mod shorten;
 
 pub use bounded::escape_bounded;
 pub(crate) use bounded::shown_word;
-pub(crate) use command::shown_command;
+pub(crate) use command::{shown_command, shown_name};
 pub use escape::{escape_for_prompt, escape_for_terminal, escape_word};
-pub use quote::quote_argv;
+pub use quote::{quote_argv, quote_name};
 pub use shorten::shorten;

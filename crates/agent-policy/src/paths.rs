@@ -7,14 +7,17 @@ mod tables;
 mod words;
 
 use std::{
+    borrow::Cow,
     fmt,
     path::{Component, Path, PathBuf},
 };
 
-use fold::{bare_path, covers, fold_path, spellings};
+use fold::{bare_path, covers, fold_path, original_of, spellings};
 use pattern::PatternSet;
 pub use places::{Places, Root};
 pub(crate) use words::MAX_PATH;
+
+use crate::display::quote_name;
 
 /// Why the rules cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -180,14 +183,16 @@ impl PathRules {
     /// Whether the path, or a folder it is in, may hold secrets (PRM-2, PRM-10).
     #[must_use]
     pub fn sensitive(&self, path: &Path) -> Option<&Why> {
-        spellings(path).find_map(|path| self.sensitive.covering(&path, 0).or_else(|| self.sensitive_by_link(&path)))
+        let judge = |path: &str| self.sensitive.covering(path, 0).or_else(|| self.sensitive_by_link(path));
+        spellings(path).find_map(|path| judge(&path).or_else(|| judge(&original_of(&path)?)))
     }
 
     /// [`sensitive`](Self::sensitive) for an entry of a folder that is known not to be sensitive: what a recursive walk
     /// asks of each entry.
     #[must_use]
     pub fn sensitive_entry(&self, path: &Path) -> Option<&Why> {
-        spellings(path).find_map(|path| self.sensitive.matching(&path).or_else(|| self.sensitive_by_link(&path)))
+        let judge = |path: &str| self.sensitive.matching(path).or_else(|| self.sensitive_by_link(path));
+        spellings(path).find_map(|path| judge(&path).or_else(|| judge(&original_of(&path)?)))
     }
 
     fn sensitive_by_link(&self, path: &str) -> Option<&Why> {
@@ -232,15 +237,27 @@ impl PathRules {
         (ours && is_resolved(path) && path.starts_with(plans)).then_some(plans)
     }
 
-    /// A path as people read it: relative to the project where it lies in it, with invisible characters escaped.
+    /// A path as people read it: relative to the project where it lies in it, escaped, and quoted where it could be taken
+    /// for other words of a sentence.
     #[must_use]
     pub fn show(&self, path: &Path) -> String {
+        quote_name(&self.relative(path))
+    }
+
+    /// The same of a folder, with a slash at its end.
+    pub(crate) fn show_folder(&self, folder: &Path) -> String {
+        let shown = self.relative(folder);
+        let slash = if shown.ends_with('/') { "" } else { "/" };
+        quote_name(&format!("{shown}{slash}"))
+    }
+
+    fn relative<'p>(&self, path: &'p Path) -> Cow<'p, str> {
         let shown = match path.strip_prefix(&self.places.project) {
             Ok(rest) if rest.as_os_str().is_empty() => Path::new("."),
             Ok(rest) => rest,
             Err(_) => path,
         };
-        crate::escape_word(&shown.to_string_lossy()).into_owned()
+        shown.to_string_lossy()
     }
 }
 

@@ -6,7 +6,7 @@ use agent_protocol::Object;
 
 use crate::{
     Facts, KnownSecrets,
-    display::{escape_bounded, escape_word, shown_command, shown_word},
+    display::{escape_bounded, quote_name, shown_command, shown_word},
 };
 
 /// A size for [`RequestSummary::args_summary`] that shows a usual diff whole, bytes.
@@ -38,7 +38,7 @@ pub struct RequestSummary {
 /// first, then the text is quoted, escaped and cut: the other way round a quote or a cut inside a secret would hide it.
 #[must_use]
 pub fn request_summary(facts: &Facts, secrets: &KnownSecrets, max_bytes: usize) -> RequestSummary {
-    let path = |path: &Path| escape_word(&secrets.redact(&path.to_string_lossy()).text).into_owned();
+    let path = |path: &Path| quote_name(&secrets.redact(&path.to_string_lossy()).text);
     let network_host = facts.network_host.as_deref().map(|host| shown_word(&secrets.redact(host).text));
     let Some(command) = &facts.command else {
         return RequestSummary {

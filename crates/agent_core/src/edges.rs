@@ -67,9 +67,9 @@ impl Edges {
         };
         let unusable = |source| BuildError::Project { path: named.clone(), source };
         let real = self.absolute(&named)?.canonicalize().map_err(unusable)?;
-        let folder = match (real.is_dir(), real.parent()) {
-            (true, _) | (false, None) => real,
-            (false, Some(parent)) => parent.to_owned(),
+        let folder = match real.parent() {
+            Some(parent) if real.is_file() => parent.to_owned(),
+            _ => real,
         };
         std::fs::read_dir(&folder).map_err(unusable)?;
         Ok(folder)
@@ -143,6 +143,7 @@ mod tests {
         for path in ["real", "link", "real/file.txt", "link/../real/", "real/."] {
             assert_eq!(project(path).unwrap(), root.join("real"), "{path}");
         }
+        assert!(edges.project(Some(Path::new("/dev/null"))).is_err(), "a device is in no project");
         let error = project("missing").unwrap_err().to_string();
         assert!(error.contains("missing") && error.contains("--path"), "{error}");
         assert_eq!(edges.project(None).unwrap(), root);

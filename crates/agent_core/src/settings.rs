@@ -109,6 +109,7 @@ impl Settings<'_> {
             rules,
             path_var: self.edges.path.clone(),
             env: self.command_env(),
+            reading_is_free: self.config.permissions.readonly_default == Stance::Allow,
             limits: CodeLimits {
                 result_bytes: self.result_bytes(),
                 artifact_max_bytes: tools.artifact_max_bytes,

@@ -58,7 +58,7 @@ pub(crate) enum Channel {
 impl Channel {
     pub(crate) fn for_message(from_stdin: bool) -> Self {
         if !from_stdin {
-            return Self::Stdin;
+            return if stdin_is_null() { Self::Nobody } else { Self::Stdin };
         }
         File::options().read(true).write(true).open("/dev/tty").map_or(Self::Nobody, Self::Terminal)
     }
@@ -73,6 +73,12 @@ impl Channel {
             Self::Nobody => Ok(()),
         };
     }
+}
+
+/// Whether stdin is `/dev/null`, as it also is where the process was started without one.
+fn stdin_is_null() -> bool {
+    let (Ok(stdin), Ok(null)) = (rustix::fs::fstat(io::stdin()), rustix::fs::stat("/dev/null")) else { return false };
+    (stdin.st_mode, stdin.st_rdev) == (null.st_mode, null.st_rdev)
 }
 
 /// Shows a question.

@@ -33,12 +33,17 @@ pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
         survive_file_size_limit();
         watch_from_outside();
         let (asker, questions) = Asker::channel();
-        let mut builder = AgentRuntime::builder().permission_callback(asker);
+        let channel = Channel::for_message(message.from_stdin);
+        let mut builder = AgentRuntime::builder();
+        // Where nobody can be asked, the configuration decides (PRM-11).
+        if !matches!(channel, Channel::Nobody) {
+            builder = builder.permission_callback(asker);
+        }
         if let Some(path) = arguments.path {
             builder = builder.project_dir(path);
         }
         let agent = builder.build().await?;
-        let left = drive(&agent, message, session_id, started_by, questions, output).await;
+        let left = drive(&agent, message, session_id, started_by, (channel, questions), output).await;
         if !matches!(left, Ok(Left::AtOnce(_))) {
             agent.close().await;
         }
@@ -48,6 +53,15 @@ pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
     // not hold up the end.
     runtime.shutdown_background();
     outcome
+}
+
+/// Whether a call was denied because there is nobody to ask.
+fn nobody_was_asked(event: &RuntimeEvent) -> bool {
+    event
+        .payload
+        .get("error")
+        .and_then(|error| error.pointer("/details/denied_by"))
+        .is_some_and(|by| by == "no_callback")
 }
 
 /// What starts another run on the same project: a wrapper says what it is called itself.
@@ -84,11 +98,10 @@ async fn drive(
     message: Message,
     session_id: Option<SessionId>,
     started_by: String,
-    questions: mpsc::Receiver<Question>,
+    (channel, questions): (Channel, mpsc::Receiver<Question>),
     output: &mut Output,
 ) -> Result<Left, Failure> {
     let signals = Signals::new().map_err(|error| Failure::failed(format!("cannot watch for Ctrl-C: {error}")))?;
-    let channel = Channel::for_message(message.from_stdin);
     let run = agent.start(message.text, StartOptions { session_id, mode: None }).await?;
     let events = run.events(false).map_err(|error| Failure::failed(error.to_string()))?;
     let mut face = Face {
@@ -146,6 +159,7 @@ impl Face<'_> {
 
     fn see(&mut self, event: RuntimeEvent) {
         self.view.event(&event);
+        self.unanswered |= event.event_type == EventType::ToolDenied && nobody_was_asked(&event);
         if matches!(event.event_type, EventType::LoopCompleted | EventType::LoopFailed | EventType::LoopAborted) {
             self.last = Some(event);
         }

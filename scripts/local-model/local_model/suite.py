@@ -26,7 +26,7 @@ OLLAMA_MODEL_VARIABLE = "SOONG_AGENT_TEST_OLLAMA_MODEL"
 
 PROBED = (
     "answer,usage,stop-reason,max-tokens,unicode,tool-call,parallel-results,odd-history,"
-    "long-result,cancel,wrong-model,overflow"
+    "cancel,wrong-model,overflow"
 )
 """What a small model on a CPU gets through in a minute or two, and hardly by luck."""
 

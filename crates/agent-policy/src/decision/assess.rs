@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Access, Command, Facts, PathRules, Root, Target,
-    display::{escape_word, shown_word},
+    display::{escape_word, quote_name, shown_name, shown_word},
     paths::MAX_PATH,
 };
 
@@ -138,7 +138,7 @@ impl Assessment {
         let mut said = Vec::new();
         for (_, word) in words {
             if let Some(why) = rules.sensitive_word(word, &command.cwd) {
-                self.warn(format!("the command names {}, which {why}", shown_word(word)));
+                self.warn(format!("the command names {}, which {why}", shown_name(word)));
                 said.push(word);
             }
         }
@@ -162,7 +162,7 @@ impl Assessment {
     /// Judges what an argument leads to, unless its letters have said it already.
     fn argument(&mut self, target: &Target, by_letters: bool, rules: &PathRules) {
         let leads_to = |path: &Path| {
-            format!("the command names {}, which is {},", shown_word(&target.requested), rules.show(path))
+            format!("the command names {}, which is {},", shown_name(&target.requested), rules.show(path))
         };
         let resolved = (!by_letters).then_some(&target.resolved);
         for path in resolved.into_iter().chain(&target.aliases) {
@@ -176,7 +176,7 @@ impl Assessment {
         if let Some(command) = &facts.command
             && definition.permission == Permission::Write
         {
-            self.note(format!("it runs {}", escape_word(&command.program.to_string_lossy())));
+            self.note(format!("it runs {}", quote_name(&command.program.to_string_lossy())));
             if !rules.may_run_in(&command.cwd) {
                 self.warn(format!("{} lies outside the project and the write roots", rules.show(&command.cwd)));
             }

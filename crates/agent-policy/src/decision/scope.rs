@@ -130,15 +130,10 @@ impl PathScope {
             Access::Write => "writes to",
         };
         match &self.place {
-            Place::FilesIn(folder) => format!("{verb} files directly in {}", shown_folder(folder, rules)),
+            Place::FilesIn(folder) => format!("{verb} files directly in {}", rules.show_folder(folder)),
             Place::Exactly(path) => format!("{verb} {}", rules.show(path)),
         }
     }
-}
-
-fn shown_folder(folder: &Path, rules: &PathRules) -> String {
-    let shown = rules.show(folder);
-    if shown.ends_with('/') { shown } else { format!("{shown}/") }
 }
 
 impl CommandScope {

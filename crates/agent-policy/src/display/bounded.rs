@@ -10,7 +10,7 @@ pub(super) const NOTE: usize = 96;
 /// Below this no cut would leave anything of the text.
 pub(super) const MIN: usize = 256;
 /// How many bytes of a word a line of ours shows.
-const WORD: usize = 256;
+pub(super) const WORD: usize = 256;
 
 /// Escapes a text for a permission prompt ([`escape_for_prompt`](super::escape_for_prompt)) and bounds the *result* to
 /// `max_bytes` (at least 256). A longer one loses its middle: head and tail stay, since what matters may stand at either

@@ -2,9 +2,9 @@
 
 use super::{
     bidi::{is_rtl, reorders},
-    bounded::{MIN, NOTE, note, shown_as_read},
+    bounded::{MIN, NOTE, WORD, note, shown_as_read, shown_word},
     fit::{fitting_end, fitting_start},
-    quote::Quoting,
+    quote::{Quoting, needs_quotes},
 };
 
 /// A place in an argument list: a word, and a byte in it.
@@ -27,6 +27,15 @@ pub(crate) fn shown_command(argv: &[String], max_bytes: usize) -> String {
         return framed(argv, max_bytes, Quoting { ordered: true });
     }
     shown
+}
+
+/// A name in a sentence of ours, as [`quote_name`](super::quote_name) writes it, bounded.
+pub(crate) fn shown_name(name: &str) -> String {
+    if !needs_quotes(name) {
+        return shown_word(name);
+    }
+    let word = [name.to_owned()];
+    line(&word, WORD, Quoting::of(&word))
 }
 
 fn framed(argv: &[String], max_bytes: usize, quoting: Quoting) -> String {

@@ -5,7 +5,11 @@ use std::borrow::Cow;
 use super::{
     bidi::{is_rtl, reorders},
     class::{Class, class, is_seen_after},
+    composed::Letter,
 };
+
+/// Stands before a tab in a block.
+const TAB: char = '→';
 
 /// How strict to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +45,11 @@ pub fn escape_for_terminal(text: &str) -> Cow<'_, str> {
 }
 
 /// Text for a permission prompt: nothing that is not seen may take part in what somebody approves (PRM-6). Besides what
-/// [`escape_for_terminal`] escapes these are joiners, variation selectors, blanks other than the space, and accents
-/// without a letter. Keeps `\n` and `\t`.
+/// [`escape_for_terminal`] escapes these are joiners, variation selectors, blanks other than the space, a blank that ends
+/// a line, accents without a letter, and what makes up a letter that has a character of its own (NFC). Keeps `\n`; a tab
+/// gets a `→` before it, which nothing else has.
+///
+/// A line that is one blank and nothing else stays as it is: so a diff writes an empty line that has not changed.
 ///
 /// They become `<U+202E>`: source text is full of backslashes, so `\x1b` would leave open which of the two it is. A text
 /// that has `<U+202E>` in it gets `<U+3C>U+202E>`: two texts never look the same. Likewise the `[…` that begins our
@@ -61,11 +68,12 @@ pub fn escape_word(text: &str) -> Cow<'_, str> {
 }
 
 pub(super) fn escape(text: &str, strictness: Strictness) -> Cow<'_, str> {
-    if text.bytes().all(|byte| is_plain(byte, strictness)) {
+    let ends_blank = strictness == Strictness::Prompt && (text.ends_with(' ') || text.contains(" \n"));
+    if !ends_blank && text.bytes().all(|byte| is_plain(byte, strictness)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
-    let mut before = None;
+    let (mut before, mut letter) = (None, Letter::default());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let backslashes = rest.len() - rest.trim_start_matches('\\').len();
@@ -74,15 +82,24 @@ pub(super) fn escape(text: &str, strictness: Strictness) -> Cow<'_, str> {
             let times = if reads_as_escape(rest, strictness) { 2 } else { 1 };
             out.push_str(&"\\".repeat(backslashes * times));
             before = Some('\\');
+            letter.end();
             continue;
         }
+        let line_starts = before.is_none_or(|before| before == '\n');
         rest = &rest[c.len_utf8()..];
-        let forged = strictness == Strictness::Prompt && c == '<' && is_block_form(rest);
-        let stays = !forged && stays(c, before, rest.chars().next(), strictness);
+        let after = rest.chars().next();
+        let misread = strictness == Strictness::Prompt
+            && match c {
+                '<' => is_block_form(rest),
+                ' ' => !line_starts && matches!(after, None | Some('\n')),
+                _ => false,
+            };
+        let stays = !misread && stays(c, before, after, strictness) && is_composed(c, &mut letter, strictness);
         if stays {
             out.push(c)
         } else {
-            push_escaped(&mut out, c, strictness)
+            push_escaped(&mut out, c, strictness);
+            letter.end();
         }
         // What was escaped can carry neither a joiner nor an accent.
         before = stays.then_some(c);
@@ -93,7 +110,8 @@ pub(super) fn escape(text: &str, strictness: Strictness) -> Cow<'_, str> {
 /// Printable ASCII is nearly everything; it needs no look at its neighbours, but for what could be taken for an escape.
 fn is_plain(byte: u8, strictness: Strictness) -> bool {
     match byte {
-        b'\n' | b'\t' | b'\\' => !strictness.is_word(),
+        b'\n' | b'\\' => !strictness.is_word(),
+        b'\t' => strictness == Strictness::Terminal,
         b'<' => strictness != Strictness::Prompt,
         byte => matches!(byte, b' '..=b'~'),
     }
@@ -109,14 +127,24 @@ fn stays(c: char, before: Option<char>, after: Option<char>, strictness: Strictn
         Class::Plain => {
             let begins_note = c == '…' && before == Some('[');
             let moves = strictness == Strictness::Ordered && is_rtl(c);
-            !begins_note && !moves && is_seen_after(c, before)
+            let is_tab = strictness == Strictness::Prompt && c == TAB;
+            !begins_note && !moves && !is_tab && is_seen_after(c, before)
         }
-        Class::Control => matches!(c, '\n' | '\t') && !strictness.is_word(),
+        Class::Control => match c {
+            '\n' => !strictness.is_word(),
+            '\t' => strictness == Strictness::Terminal,
+            _ => false,
+        },
         Class::Hidden | Class::Blank => false,
         Class::Joiner | Class::Form if strictness != Strictness::Terminal => false,
         Class::Joiner => before.is_some_and(joinable) && after.is_some_and(|c| !c.is_ascii() && seen(c)),
         Class::Form => before.is_some_and(seen),
     }
+}
+
+/// Whether a character is the only spelling of what is seen, where that matters.
+fn is_composed(c: char, letter: &mut Letter, strictness: Strictness) -> bool {
+    strictness == Strictness::Terminal || letter.takes(c)
 }
 
 /// Whether what comes after a backslash would make it the beginning of an escape of a word, or is one.
@@ -132,7 +160,7 @@ fn reads_as_escape(rest: &str, strictness: Strictness) -> bool {
             let length = digits(number, hex);
             (1..=6).contains(&length) && number[length..].starts_with('}')
         }
-        c => !stays(c, Some('\\'), tail.chars().next(), strictness),
+        c => !stays(c, Some('\\'), tail.chars().next(), strictness) || !Letter::default().takes(c),
     }
 }
 
@@ -152,6 +180,8 @@ fn digits(text: &str, digit: impl Fn(u8) -> bool) -> usize {
 fn push_escaped(out: &mut String, c: char, strictness: Strictness) {
     let number = u32::from(c);
     match c {
+        // The tab itself stays, so that columns do too.
+        '\t' if strictness == Strictness::Prompt => out.extend([TAB, '\t']),
         _ if strictness == Strictness::Prompt => out.push_str(&format!("<U+{number:02X}>")),
         '\n' => out.push_str("\\n"),
         '\t' => out.push_str("\\t"),

@@ -3,15 +3,33 @@
 use super::{
     bidi::{is_rtl, reorders},
     class::{Class, class, is_seen_after},
+    composed::Letter,
+    escape::escape_word,
 };
 
 /// An argument list in shell-like quoting: a POSIX shell with `$'…'` (bash, zsh, ksh) reads the very same words back
 /// (PRM-6). The line holds no line break and nothing invisible; also blanks other than the space, accents without a
-/// letter, and quotes and backslashes that only look like some, are written as numbers. So are letters written from right
-/// to left where a terminal could show the words in another order.
+/// letter or with one that has a character of its own (NFC), and quotes and backslashes that only look like some, are
+/// written as numbers. So are letters written from right to left where a terminal could show the words in another order.
 #[must_use]
 pub fn quote_argv(argv: &[String]) -> String {
     Quoting::of(argv).line(argv)
+}
+
+/// A name (of a file, a folder) for a sentence or a line of ours, so that it is seen where it ends: one with a blank or a
+/// quote in it as [`quote_argv`] writes a word, any other as [`escape_word`] does.
+#[must_use]
+pub fn quote_name(name: &str) -> String {
+    if needs_quotes(name) {
+        let word = [name.to_owned()];
+        return Quoting::of(&word).word(name, false);
+    }
+    escape_word(name).into_owned()
+}
+
+/// Whether a name could be taken for several words, for none, or for a name in quotes.
+pub(super) fn needs_quotes(name: &str) -> bool {
+    name.is_empty() || name.contains([' ', '\''])
 }
 
 /// How an argument list is quoted.
@@ -51,10 +69,14 @@ impl Quoting {
     /// The characters, and whether people see each for what it is.
     fn clear(self, word: &str) -> impl Iterator<Item = (char, bool)> {
         // The quote that precedes the first one carries no accent.
-        let mut before = None;
+        let (mut before, mut letter) = (None, Letter::default());
         word.chars().map(move |c| {
             let hidden = (self.ordered && is_rtl(c)) || (c == '…' && before == Some('['));
-            let clear = !hidden && class(c) == Class::Plain && !is_false_quote(c) && is_seen_after(c, before);
+            let seen = !hidden && class(c) == Class::Plain && !is_false_quote(c) && is_seen_after(c, before);
+            let clear = seen && letter.takes(c);
+            if !clear {
+                letter.end();
+            }
             before = clear.then_some(c);
             (c, clear)
         })

@@ -43,6 +43,16 @@ pub(crate) fn spellings(path: &Path) -> impl Iterator<Item = String> {
     std::iter::once(folded).chain(bare)
 }
 
+/// The file that one is a copy of, by the names that editors and people give to copies: `.env~`, `#.env#`, `id_rsa.bak`,
+/// `.netrc.swp`. Of a folded path.
+pub(super) fn original_of(path: &str) -> Option<String> {
+    const TAILS: [&str; 8] = ["~", ".bak", ".backup", ".old", ".orig", ".save", ".swp", ".copy"];
+    let (folder, name) = path.rsplit_once('/')?;
+    let plain = name.strip_prefix('#').and_then(|name| name.strip_suffix('#'));
+    let plain = plain.or_else(|| TAILS.iter().find_map(|tail| name.strip_suffix(tail)))?;
+    (!plain.is_empty()).then(|| format!("{folder}/{plain}"))
+}
+
 /// Folds case, composes characters and drops ignorable ones; for names of files and for patterns alike.
 ///
 /// Lower case, upper, lower: `ẞ` has no other way to `ss`, nor have `ſ` and `K` (Kelvin) to `s` and `k`.

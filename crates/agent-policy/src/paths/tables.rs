@@ -39,6 +39,15 @@ pub(super) const ALWAYS_SENSITIVE: &[&str] = &[
     "${SOONG_AGENT_HOME}/hooks.json",
     "${SOONG_AGENT_HOME}/mcp.json",
     "${SOONG_AGENT_HOME}/sessions.sqlite*",
+    // What tools put out in any session.
+    "${SOONG_AGENT_HOME}/sessions",
+    ".env-*",
+    ".htpasswd",
+    ".my.cnf",
+    "_netrc",
+    ".aws/credentials",
+    "/etc/shadow",
+    "/etc/gshadow",
 ];
 
 const GIT: &str = "git runs programs that are named there";

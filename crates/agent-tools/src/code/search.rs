@@ -136,11 +136,16 @@ impl CodeTool for Search {
     }
 }
 
-/// Globs of people: `!` excludes, without a slash they match at any depth, with one from the folder that is searched.
+/// Globs of people: `!` excludes, without a slash they match at any depth, with one from the folder that is searched. A leading
+/// `./` means nothing, and what names a folder means what is in it.
 fn glob(glob: &str) -> Result<Override, ErrorPayload> {
+    let (sign, rest) = glob.strip_prefix('!').map_or(("", glob), |rest| ("!", rest));
+    let rest = rest.strip_prefix("./").unwrap_or(rest);
+    let content = format!("{sign}{}/**", rest.trim_end_matches('/'));
     let mut builder = OverrideBuilder::new("");
-    builder
-        .add(glob)
+    let itself = if rest.ends_with('/') { Ok(&mut builder) } else { builder.add(&format!("{sign}{rest}")) };
+    itself
+        .and_then(|builder| builder.add(&content))
         .and_then(|builder| builder.build())
         .map_err(|error| fail::invalid(format!("the glob cannot be used: {error}")))
 }
@@ -265,6 +270,11 @@ impl Searching {
         };
         let second = pass.run();
         let (overflow, stopped) = (second.state.overflow, second.state.stopped);
+        let looked_at = |counts: &Counts| counts.searched + counts.binary + counts.too_big + counts.unreadable;
+        let matched = looked_at(&searched.passed.state.counts)
+            + looked_at(&second.state.counts)
+            + searched.passed.sensitive
+            + second.sensitive;
         let hits = second.state.into_hits();
         let more = if overflow || stopped { "at least " } else { "" };
         match hits.first() {
@@ -273,6 +283,9 @@ impl Searching {
                 hits.len(),
                 first.path
             )),
+            None if matched == 0 && self.glob.is_some() && !stopped => {
+                searched.notes.push("nothing was searched: no file matches the glob".to_owned());
+            }
             None if stopped => searched.notes.push("no matches; ignored files were not searched completely".to_owned()),
             None => searched.notes.push("no matches, in ignored files neither".to_owned()),
         }

@@ -13,6 +13,9 @@ pub struct CodeToolSettings {
     pub path_var: OsString,
     /// The environment of commands: what the allowlist let through, and nothing from the model.
     pub env: Vec<(OsString, OsString)>,
+    /// Whether files may be read unasked. If not, why a write does not apply is told only after somebody was asked, as it
+    /// tells what is in the file.
+    pub reading_is_free: bool,
     /// How much is too much.
     pub limits: CodeLimits,
 }

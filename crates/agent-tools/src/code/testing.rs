@@ -56,6 +56,7 @@ impl Tree {
             rules: Arc::new(self.rules()),
             path_var: "/usr/local/bin:/usr/bin:/bin".into(),
             env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+            reading_is_free: true,
             limits: self.limits,
         }
     }

@@ -50,6 +50,28 @@ async fn reading_can_be_off() {
     }
 }
 
+/// PRM-11: where reading asks, an edit that does not apply tells nothing of the file before somebody was asked.
+#[tokio::test]
+async fn edits_do_not_read_unasked() {
+    for policy in ["confirm", "deny"] {
+        let extra = format!("[permissions]\nreadonly_default = \"{policy}\"\n");
+        let world = World::with("edits_unasked", Protocol::OpenAi, &extra).await;
+        world.home.write("project/a.txt", "one\npassphrase  = swordfish\n");
+        let edit = json!({"path": "a.txt", "edits": [{"old": "passphrase =", "new": "x"}]});
+        let diff = json!({"path": "a.txt", "unified_diff": "@@ -1,2 +1,2 @@\n one\n-passphrase =\n+x\n"});
+        for arguments in [edit, diff] {
+            world.server.push(Reply::text("").calls([Call::new("code.edit_file", arguments)]));
+        }
+        world.server.push(Reply::text("No."));
+        let (runtime, person) = world.answering(DecisionKind::Deny).await;
+        run(&runtime, "Edit.").await.assert_completed();
+        assert_eq!(person.asked().len(), 2);
+        let sent: String = world.server.requests().iter().map(|request| request.body.to_string()).collect();
+        assert!(!sent.contains("swordfish"), "{sent}");
+        runtime.close().await;
+    }
+}
+
 /// Counts how many questions are open at once, and keeps each open until others had every chance to come.
 struct OneByOne {
     decision: DecisionKind,

@@ -53,9 +53,22 @@ fn no_stdin() {
         writes(&world, "a.txt");
         let mut shell = world.home.command("sh");
         shell.args(["-c", script, BIN]);
-        Running::start(shell).ends().exits(3).answers("Done.").says(&["denied, because nobody answered"]);
+        Running::start(shell)
+            .ends()
+            .exits(3)
+            .answers("Done.")
+            .says(&["denied", "nobody can be asked: it writes a.txt"]);
         assert_eq!(world.file("a.txt"), None);
     }
+    // PRM-11: the configuration may say otherwise, of plain writes.
+    world.configure("[permissions]\nwrite_without_callback = \"allow\"\n");
+    for path in ["a.txt", ".git/config"] {
+        writes(&world, path);
+    }
+    let mut shell = world.home.command("sh");
+    shell.args(["-c", "exec \"$0\" run Write. </dev/null && exec \"$0\" run Write. </dev/null", BIN]);
+    Running::start(shell).ends().exits(3);
+    assert!(world.file("a.txt").is_some() && world.file(".git/config").is_none());
 }
 
 /// PRM-8, RUN-13: a denied write stops the later calls of the turn, which are not even asked about.

@@ -20,6 +20,12 @@ pub(crate) fn nearest(text: &[u8], old: &str) -> Option<String> {
     }
     let deadline = Instant::now() + MAX_TIME;
     let text = String::from_utf8_lossy(text);
+    if old.contains('\u{fffd}') && matches!(text, std::borrow::Cow::Owned(_)) {
+        return Some(
+            "the file holds bytes that are not UTF-8, which are shown as U+FFFD and cannot be named; leave them out"
+                .to_owned(),
+        );
+    }
     let lines: Vec<&str> = text.lines().collect();
     but_for_blanks(&lines, old, deadline).or_else(|| most_alike(&lines, old, deadline))
 }
@@ -109,6 +115,14 @@ mod tests {
     #[track_caller]
     fn check(text: &str, old: &str, expected: &str) {
         assert_eq!(nearest(text.as_bytes(), old).unwrap_or_default(), expected);
+    }
+
+    /// READ-09: what was shown in the place of other bytes cannot be found, and that is said.
+    #[test]
+    fn replacement_characters_are_told() {
+        let hint = nearest(b"caf\xe9 x\n", "caf\u{fffd}").unwrap();
+        assert!(hint.contains("not UTF-8") && hint.contains("leave them out"), "{hint}");
+        check("a\u{fffd}b", "x\u{fffd}y", "");
     }
 
     #[test]

@@ -122,6 +122,10 @@ impl Before {
         if stamp(before) != stamp(now) {
             return Err(ReplaceError::Changed("somebody else wrote to it"));
         }
+        // What takes its place has the rights and the owner that it had.
+        if (before.st_mode, before.st_uid, before.st_gid) != (now.st_mode, now.st_uid, now.st_gid) {
+            return Err(ReplaceError::Changed("somebody changed its rights"));
+        }
         // Two changes can fall into one tick of the clock.
         match hash {
             Some(hash) if hash_of(folder, name, before)? != Some(*hash) => {

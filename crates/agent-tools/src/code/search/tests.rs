@@ -274,6 +274,14 @@ fn globs_choose() {
     glob("src/**", &["src/b.rs:1", "src/c.md:1"]);
     glob("!*.rs", &["src/c.md:1"]);
     glob("*.{md,txt}", &["src/c.md:1"]);
+    for folder in ["src", "src/", "./src", "./src/**", "/src/"] {
+        glob(folder, &["src/b.rs:1", "src/c.md:1"]);
+    }
+    for folder in ["!src", "!src/", "!./src/**"] {
+        glob(folder, &["a.rs:1"]);
+    }
+    let found = search(&tree, json!({"query": "needle", "glob": "*.rs,*.md"}));
+    assert_eq!(found["note"], "nothing was searched: no file matches the glob");
     tree.refused(Search, json!({"query": "x", "glob": "{"}), ErrorCode::ValidationError);
 }
 

@@ -61,6 +61,12 @@ pub(crate) enum HunkError {
         .found.old, .stated.old, .found.new, .stated.new, right_header(.start, .found)
     )]
     Short { stated: Lengths, found: Lengths, start: (usize, usize) },
+    #[error(
+        "has more lines than its header says ({} instead of {} old, {} instead of {} new), and what is beyond may be no part of \
+         it; leave that out, or write the header {}",
+        .found.old, .stated.old, .found.new, .stated.new, right_header(.start, .found)
+    )]
+    Long { stated: Lengths, found: Lengths, start: (usize, usize) },
     #[error("changes nothing: it needs lines that begin with - or + and differ")]
     Unchanged,
     #[error("has a \"\\ No newline at end of file\" line that does not follow the last line of the file")]

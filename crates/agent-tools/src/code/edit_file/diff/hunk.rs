@@ -26,6 +26,13 @@ pub(super) struct Range {
     pub(super) count: usize,
 }
 
+impl Range {
+    /// The line it begins at, from 0. A start of no lines is the line before them.
+    pub(super) fn first_line(self) -> Option<usize> {
+        if self.count == 0 { Some(self.start) } else { self.start.checked_sub(1) }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Context,

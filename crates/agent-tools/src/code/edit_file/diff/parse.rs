@@ -5,7 +5,8 @@ mod head;
 
 use super::{
     DiffError, HunkError, Names,
-    hunk::{Hunk, Line, Ranges, lengths, ranges},
+    error::Lengths,
+    hunk::{Hunk, Kind, Line, Ranges, lengths, ranges},
 };
 use head::{Head, junk, keyword};
 
@@ -166,18 +167,31 @@ impl<'d> Body<'d> {
     /// count can only be meant.
     fn settle(mut self, stated: Option<Ranges>) -> Result<Vec<Line<'d>>, HunkError> {
         let missing = self.missing(stated);
-        match stated {
-            Some(Ranges { old, new }) if missing > self.blank => Err(HunkError::Short {
-                stated: super::error::Lengths { old: old.count, new: new.count },
-                found: lengths(&self.lines),
-                start: (old.start, new.start),
-            }),
-            _ => {
-                self.lines.truncate(self.lines.len() - self.blank + missing);
-                Ok(self.lines)
-            }
+        let Some(Ranges { old, new }) = stated else {
+            self.lines.truncate(self.lines.len() - self.blank);
+            return Ok(self.lines);
+        };
+        let stated = Lengths { old: old.count, new: new.count };
+        let start = (old.start, new.start);
+        if missing > self.blank {
+            return Err(HunkError::Short { stated, found: lengths(&self.lines), start });
         }
+        self.lines.truncate(self.lines.len() - self.blank + missing);
+        let found = lengths(&self.lines);
+        if has_foreign_lines(&self.lines, &stated, &found) {
+            return Err(HunkError::Long { stated, found, start });
+        }
+        Ok(self.lines)
     }
+}
+
+/// Whether what is there beyond the count is hardly meant: lines on a side that should have none, as where the next header got
+/// lost, or the `-- ` above the signature of a mail.
+fn has_foreign_lines(lines: &[Line<'_>], stated: &Lengths, found: &Lengths) -> bool {
+    let one_sided = (stated.old == 0) != (stated.new == 0);
+    let on_an_empty_side = one_sided && ((stated.old == 0 && found.old > 0) || (stated.new == 0 && found.new > 0));
+    let signature = lines.last().is_some_and(|last| last.kind == Kind::Removed && matches!(last.text, "- " | "-"));
+    on_an_empty_side || (signature && found.old > stated.old)
 }
 
 /// `\ No newline at end of file`. Only that: a line of TeX whose blank got lost begins with a backslash, too.

@@ -2,7 +2,7 @@
 
 use super::{
     DiffError, HunkError, Numbers, explain,
-    hunk::Hunk,
+    hunk::{Hunk, Ranges},
     source::{MAX_COUNTED, Source},
 };
 
@@ -43,16 +43,17 @@ fn stated(source: &Source<'_>, hunks: &[Hunk<'_>]) -> Vec<Option<usize>> {
         let grown = growth;
         let lengths = hunk.lengths();
         growth += lengths.new as i128 - lengths.old as i128;
-        if lengths.old == 0 { stated_insertion(source, hunk, grown) } else { stated_line(source, hunk) }
+        if lengths.old == 0 { stated_insertion(source, hunk, grown) } else { stated_line(source, hunk, grown) }
     });
     stated.collect()
 }
 
-fn stated_line(source: &Source<'_>, hunk: &Hunk<'_>) -> Option<usize> {
-    let old = hunk.stated?.old;
-    // A start of no lines is the line before them.
-    let line = if old.count == 0 { old.start } else { old.start.checked_sub(1)? };
-    (source.has(line, &hunk.old_block()) && fits_end(source, hunk, line)).then_some(line)
+/// Its two numbers have to agree: a header that contradicts itself says nothing.
+fn stated_line(source: &Source<'_>, hunk: &Hunk<'_>, growth: i128) -> Option<usize> {
+    let Ranges { old, new } = hunk.stated?;
+    let line = old.first_line()?;
+    let agrees = new.first_line()? as i128 == line as i128 + growth;
+    (agrees && source.has(line, &hunk.old_block()) && fits_end(source, hunk, line)).then_some(line)
 }
 
 /// Nothing but its numbers says where a mere insertion goes, so all of them have to agree.

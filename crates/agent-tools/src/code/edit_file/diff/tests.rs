@@ -50,6 +50,22 @@ fn line_numbers_choose_among_equals() {
     check("a\nb\n", "@@ -2,1 +2,2 @@\n b\n+c\n", "a\nb\nc\n");
     fails("x\nfoo\ny\nfoo\n", "@@ -3,1 +3,2 @@\n foo\n+added\n", &["fits 2 places", "at lines 2, 4"]);
     fails("a\n", "@@ -2,1 +2,2 @@\n \n+c\n", &["was not found"]);
+    // A header whose two numbers contradict each other decides nothing.
+    fails("\nc\nc\nc\nc", "@@ -3 +2 @@\n-c\n+a\n", &["does not decide"]);
+    fails("c\n\nb\nb\n", "@@ -3 +4 @@\n-b\n+\n", &["fits 2 places"]);
+    check("a\nb\n", "@@ -1 +2 @@\n-b\n+c\n", "a\nc\n");
+}
+
+/// Lines beyond the count are taken where they can only be meant, and not where they are of something else: the signature of
+/// a mail, or a hunk whose header got lost.
+#[test]
+fn lines_beyond_the_count() {
+    check("a\nb\n", "@@ -1 +1 @@\n-a\n-b\n+c\n", "c\n");
+    fails("a\n- \n", "@@ -1 +1 @@\n-a\n+b\n-- \n", &["more lines than its header says", "2 instead of 1 old"]);
+    fails("a\n-\n", "@@ -1 +1 @@\n-a\n+b\n--\n", &["more lines"]);
+    check("a\n- \n", "@@ -1,2 +1 @@\n-a\n+b\n-- \n", "b\n");
+    fails("c\nd\n", "@@ -0,0 +1 @@\n+new\n-d\n+NEW\n", &["more lines", "write the header"]);
+    fails("c\nd\n", "@@ -1 +0,0 @@\n-c\n+x\n", &["more lines"]);
 }
 
 /// A wrong line number does no harm where the lines occur once. Where they do not, it takes the other numbers' credit.

@@ -107,11 +107,13 @@ fn a_changed_place_is_not_written() {
     let outside = root.join("outside");
     fs::write(&outside, "theirs").unwrap();
     let path = root.join("f");
-    let cases: [&dyn Fn(); 5] = [
+    let cases: [&dyn Fn(); 6] = [
         &|| fs::write(&path, "longer than before").unwrap(),
         // The same size, maybe in the same tick of the clock.
         &|| fs::write(&path, "OLD").unwrap(),
         &|| fs::remove_file(&path).unwrap(),
+        // Made private: the old rights must not come back.
+        &|| fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap(),
         &|| {
             fs::remove_file(&path).unwrap();
             symlink(&outside, &path).unwrap();
