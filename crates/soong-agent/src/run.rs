@@ -159,7 +159,10 @@ impl Face<'_> {
 
     fn see(&mut self, event: RuntimeEvent) {
         self.view.event(&event);
-        self.unanswered |= event.event_type == EventType::ToolDenied && nobody_was_asked(&event);
+        if event.event_type == EventType::ToolDenied && nobody_was_asked(&event) && !self.unanswered {
+            self.unanswered = true;
+            self.view.note("there is no terminal to ask on; permissions.write_without_callback allows plain writes");
+        }
         if matches!(event.event_type, EventType::LoopCompleted | EventType::LoopFailed | EventType::LoopAborted) {
             self.last = Some(event);
         }
