@@ -44,6 +44,7 @@ mod conversation;
 mod dialect;
 mod digest;
 mod error;
+mod event_body;
 mod fault;
 mod framing;
 #[cfg(any(test, feature = "fuzzing"))]

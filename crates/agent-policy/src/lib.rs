@@ -31,7 +31,9 @@ mod tool_scope;
 pub use decision::{
     GrantKey, Grants, HostList, NetworkPolicy, PolicySettings, Question, Stance, Unattended, Verdict, decide,
 };
-pub use display::{escape_bounded, escape_for_prompt, escape_for_terminal, escape_word, quote_argv, quote_name, shorten};
+pub use display::{
+    escape_bounded, escape_for_prompt, escape_for_terminal, escape_word, quote_argv, quote_name, shorten,
+};
 pub use facts::{Access, CodeFile, Command, Facts, Target, TargetKind};
 pub use paths::{PathRules, Places, Root, RulesError, Why};
 pub use patterns::{PatternsError, SecretPatterns};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_policy::{
-    ARGS_SUMMARY_BYTES, Facts, PathRules, PolicySettings, Question, Verdict, decide, escape_word, request_summary,
+    ARGS_SUMMARY_BYTES, Facts, PathRules, PolicySettings, Question, Verdict, decide, quote_name, request_summary,
 };
 use agent_protocol::{
     DecisionKind, ErrorCode, ErrorPayload, EventDraft, EventType, Level, Object, PermissionDecision, PermissionRequest,
@@ -233,7 +233,7 @@ fn request(asked: &Asked<'_>, question: &Question) -> PermissionRequest {
         tags: tool.tags.clone(),
         args_summary: summary.args_summary,
         target_scope: summary.target_scope,
-        cwd: summary.cwd.unwrap_or_else(|| escape_word(run.session.cwd()).into_owned()),
+        cwd: summary.cwd.unwrap_or_else(|| quote_name(run.session.cwd())),
         env_summary: summary.env_summary,
         network_host: summary.network_host,
         dangerous: question.dangerous,

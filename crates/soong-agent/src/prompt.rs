@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{mpsc, oneshot};
 
-pub(crate) use answer::Answer;
+pub(crate) use answer::{Answer, words};
 use shown::Shown;
 
 use crate::output::{Colour, Output};

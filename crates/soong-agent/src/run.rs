@@ -197,7 +197,7 @@ impl Face<'_> {
         } else if !matches!(self.channel, Channel::Terminal(_)) && !std::io::IsTerminal::is_terminal(&std::io::stdin())
         {
             // On a terminal the person has seen what they typed; in a script's log it would be missing.
-            self.view.output.ask(&format!("{}\n", decision.decision.as_str()));
+            self.view.output.ask(&format!("{}\n", prompt::words(decision.decision)));
         }
         // The run may have been cancelled meanwhile; then nobody waits for it.
         let _ = answer.send(decision);

@@ -7,26 +7,17 @@ use super::blocks::Blocks;
 use super::event::{Event, Message, tidy};
 use super::usage::Tally;
 use crate::dialect::{Decoder, Flow, StreamFault, StreamState, Unfinished, malformed};
+use crate::event_body::{EventBody, ReadEvents};
 use crate::fault::ServerWords;
-use crate::framing::{Sse, SseEvent};
+use crate::framing::SseEvent;
 use crate::reply::mend::mend;
 use crate::reply::{ReplyBuilder, Text};
 use crate::{BrokenStream, LimitSettings};
 
 /// The decoder of one answer.
 pub(super) struct AnthropicDecoder {
-    body: Body,
-    /// Longest event, in bytes; also longest whole answer.
-    limit: usize,
+    body: EventBody,
     state: State,
-}
-
-/// The form of the body, told by its first byte: headers cannot be trusted with that.
-enum Body {
-    Unknown,
-    Events(Sse),
-    /// One object: a message, or an error.
-    Whole(Vec<u8>),
 }
 
 struct State {
@@ -55,49 +46,17 @@ impl AnthropicDecoder {
             stopped: false,
             events: 0,
         };
-        Self { body: Body::Unknown, limit: limits.event_bytes, state }
+        Self { body: EventBody::new(limits.event_bytes), state }
     }
 }
 
 impl Decoder for AnthropicDecoder {
-    fn feed(&mut self, mut bytes: &[u8], out: &mut Vec<ModelEvent>) -> Result<Flow, StreamFault> {
-        if let Body::Unknown = self.body {
-            // Blanks and byte order marks mean nothing in either form.
-            let blank = |b: &u8| b.is_ascii_whitespace() || b"\xef\xbb\xbf".contains(b);
-            let Some(first) = bytes.iter().position(|b| !blank(b)) else { return Ok(Flow::More) };
-            bytes = &bytes[first..];
-            self.body = match bytes[0] {
-                b'{' | b'[' => Body::Whole(Vec::new()),
-                _ => Body::Events(Sse::new(self.limit)),
-            };
-        }
-        let state = &mut self.state;
-        match &mut self.body {
-            Body::Unknown => {}
-            Body::Events(sse) => {
-                let pushed = sse.push(bytes, |event| state.event(event, false, out));
-                // What comes in the same packet as the end mark is no part of the reply, however long it is.
-                if !state.stopped {
-                    pushed?;
-                }
-            }
-            Body::Whole(text) => {
-                if text.len() + bytes.len() > self.limit {
-                    return Err(BrokenStream::EventTooLong { limit: self.limit }.into());
-                }
-                text.extend_from_slice(bytes);
-            }
-        }
-        Ok(if self.state.stopped { Flow::Done } else { Flow::More })
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<ModelEvent>) -> Result<Flow, StreamFault> {
+        self.body.feed(bytes, &mut self.state, out)
     }
 
     fn end(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
-        let state = &mut self.state;
-        match &mut self.body {
-            Body::Unknown => Ok(()),
-            Body::Events(sse) => sse.finish(|event| state.event(event, true, out)),
-            Body::Whole(text) => state.whole(&String::from_utf8_lossy(text), out),
-        }
+        self.body.end(&mut self.state, out)
     }
 
     fn state(&self) -> StreamState {
@@ -124,7 +83,7 @@ impl Decoder for AnthropicDecoder {
     }
 }
 
-impl State {
+impl ReadEvents for State {
     fn event(&mut self, event: SseEvent<'_>, at_end: bool, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
         let data = event.data.trim();
         // A gateway may wrap a comment into data, or end with OpenAI's mark.
@@ -155,6 +114,27 @@ impl State {
         }
     }
 
+    /// A body that is one object.
+    fn whole(&mut self, text: &str, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
+        let Ok(message) = serde_json::from_str::<Message<'_>>(text) else {
+            let complete = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+            return Err(if complete { said(text) } else { BrokenStream::Truncated.into() });
+        };
+        if message.content.is_none() {
+            return Err(said(text));
+        }
+        self.events += 1;
+        self.reason = Text::filled(&message.stop_reason).map(str::to_owned);
+        self.stopped = true;
+        self.message(message, out)
+    }
+
+    fn is_done(&self) -> bool {
+        self.stopped
+    }
+}
+
+impl State {
     /// An event, by its type; where a relay leaves that out, by its name. Unknown ones are passed over: the protocol grows.
     fn take(&mut self, event: Event<'_>, name: &str, data: &str, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
         self.events += 1;
@@ -217,21 +197,6 @@ impl State {
             self.blocks.end(None, &mut self.reply, out)?;
         }
         Ok(())
-    }
-
-    /// A body that is one object.
-    fn whole(&mut self, text: &str, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
-        let Ok(message) = serde_json::from_str::<Message<'_>>(text) else {
-            let complete = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
-            return Err(if complete { said(text) } else { BrokenStream::Truncated.into() });
-        };
-        if message.content.is_none() {
-            return Err(said(text));
-        }
-        self.events += 1;
-        self.reason = Text::filled(&message.stop_reason).map(str::to_owned);
-        self.stopped = true;
-        self.message(message, out)
     }
 
     fn count(&mut self, usage: Option<&RawValue>) {

@@ -9,8 +9,9 @@ use super::chunk::{Call, Choice, Chunk, Delta, FlatError, tidy};
 use super::ending::Ending;
 use super::usage;
 use crate::dialect::{Decoder, Flow, StreamFault, StreamState, Unfinished, malformed};
+use crate::event_body::{EventBody, ReadEvents};
 use crate::fault::ServerWords;
-use crate::framing::{Sse, SseEvent};
+use crate::framing::SseEvent;
 use crate::reply::mend::mend;
 use crate::reply::{CallPiece, ReplyBuilder, Text, TextOrParts, argument_text};
 use crate::{BrokenStream, LimitSettings};
@@ -20,18 +21,8 @@ const SUSPICIOUS_TOKENS: u64 = 8;
 
 /// The decoder of one answer.
 pub(super) struct OpenAiDecoder {
-    body: Body,
-    /// Longest event, in bytes; also longest whole answer.
-    limit: usize,
+    body: EventBody,
     state: State,
-}
-
-/// The form of the body, told by its first byte: headers cannot be trusted with that.
-enum Body {
-    Unknown,
-    Events(Sse),
-    /// One object, one error, or events that are lines.
-    Whole(Vec<u8>),
 }
 
 struct State {
@@ -60,49 +51,17 @@ impl OpenAiDecoder {
             choices: 0,
             has_message: false,
         };
-        Self { body: Body::Unknown, limit: limits.event_bytes, state }
+        Self { body: EventBody::new(limits.event_bytes), state }
     }
 }
 
 impl Decoder for OpenAiDecoder {
-    fn feed(&mut self, mut bytes: &[u8], out: &mut Vec<ModelEvent>) -> Result<Flow, StreamFault> {
-        if let Body::Unknown = self.body {
-            // Blanks and byte order marks mean nothing in either form.
-            let blank = |b: &u8| b.is_ascii_whitespace() || b"\xef\xbb\xbf".contains(b);
-            let Some(first) = bytes.iter().position(|b| !blank(b)) else { return Ok(Flow::More) };
-            bytes = &bytes[first..];
-            self.body = match bytes[0] {
-                b'{' | b'[' => Body::Whole(Vec::new()),
-                _ => Body::Events(Sse::new(self.limit)),
-            };
-        }
-        let state = &mut self.state;
-        match &mut self.body {
-            Body::Unknown => {}
-            Body::Events(sse) => {
-                let pushed = sse.push(bytes, |event| state.event(event, false, out));
-                // What comes in the same packet as the end mark is no part of the reply, however long it is.
-                if !state.done {
-                    pushed?;
-                }
-            }
-            Body::Whole(text) => {
-                if text.len() + bytes.len() > self.limit {
-                    return Err(BrokenStream::EventTooLong { limit: self.limit }.into());
-                }
-                text.extend_from_slice(bytes);
-            }
-        }
-        Ok(if self.state.done { Flow::Done } else { Flow::More })
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<ModelEvent>) -> Result<Flow, StreamFault> {
+        self.body.feed(bytes, &mut self.state, out)
     }
 
     fn end(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
-        let state = &mut self.state;
-        match &mut self.body {
-            Body::Unknown => Ok(()),
-            Body::Events(sse) => sse.finish(|event| state.event(event, true, out)),
-            Body::Whole(text) => state.whole(&String::from_utf8_lossy(text), out),
-        }
+        self.body.end(&mut self.state, out)
     }
 
     fn state(&self) -> StreamState {
@@ -128,7 +87,7 @@ impl Decoder for OpenAiDecoder {
     }
 }
 
-impl State {
+impl ReadEvents for State {
     fn event(&mut self, event: SseEvent<'_>, at_end: bool, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
         let data = event.data.trim();
         // A gateway may wrap a comment into data.
@@ -156,6 +115,36 @@ impl State {
         }
     }
 
+    /// A body that is one object: an answer that was not streamed, or an error with status 200. Or events without a frame.
+    fn whole(&mut self, text: &str, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
+        let text = text.trim();
+        match self.data(text, "", out) {
+            Ok(()) if self.choices == 0 && self.events > 0 => Err(said(text)),
+            // What is whole needs no word for its end.
+            Ok(()) => {
+                self.done |= self.has_message;
+                Ok(())
+            }
+            Err(StreamFault::Broken(BrokenStream::Malformed { .. })) if is_cut(text) => {
+                Err(BrokenStream::Truncated.into())
+            }
+            Err(StreamFault::Broken(BrokenStream::Malformed { .. })) if text.contains('\n') => {
+                let mut lines = text.lines().peekable();
+                while let Some(data) = lines.next() {
+                    self.event(SseEvent { name: "", data }, lines.peek().is_none(), out)?;
+                }
+                Ok(())
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+}
+
+impl State {
     fn data(&mut self, data: &str, name: &str, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
         if data.starts_with("[DONE]") {
             self.done = true;
@@ -189,30 +178,6 @@ impl State {
         let result = self.chunk(chunk, name, data, out);
         self.reply.set_mended(false);
         result
-    }
-
-    /// A body that is one object: an answer that was not streamed, or an error with status 200. Or events without a frame.
-    fn whole(&mut self, text: &str, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
-        let text = text.trim();
-        match self.data(text, "", out) {
-            Ok(()) if self.choices == 0 && self.events > 0 => Err(said(text)),
-            // What is whole needs no word for its end.
-            Ok(()) => {
-                self.done |= self.has_message;
-                Ok(())
-            }
-            Err(StreamFault::Broken(BrokenStream::Malformed { .. })) if is_cut(text) => {
-                Err(BrokenStream::Truncated.into())
-            }
-            Err(StreamFault::Broken(BrokenStream::Malformed { .. })) if text.contains('\n') => {
-                let mut lines = text.lines().peekable();
-                while let Some(data) = lines.next() {
-                    self.event(SseEvent { name: "", data }, lines.peek().is_none(), out)?;
-                }
-                Ok(())
-            }
-            Err(fault) => Err(fault),
-        }
     }
 
     fn chunk(

@@ -85,7 +85,7 @@ pub(super) fn escape(text: &str, strictness: Strictness) -> Cow<'_, str> {
             letter.end();
             continue;
         }
-        let line_starts = before.is_none_or(|before| before == '\n');
+        let line_starts = rest.len() == text.len() || text[..text.len() - rest.len()].ends_with('\n');
         rest = &rest[c.len_utf8()..];
         let after = rest.chars().next();
         let misread = strictness == Strictness::Prompt

@@ -464,8 +464,13 @@ fn paths_are_shown_as_people_read_them() {
         ("/t/ws", "."),
         ("/t/ws2/a", "/t/ws2/a"),
         ("/t/ws/a\u{202e}b\nc", "a\\u{202e}b\\nc"),
+        ("/t/ws/trail ", "'trail '"),
+        ("/t/ws/a because it is safe", "'a because it is safe'"),
     ] {
         assert_eq!(rules().show(Path::new(path)), shown);
+    }
+    for (folder, shown) in [("/t/ws", "./"), ("/", "/"), ("/t/ws/d in . by x", "'d in . by x/'")] {
+        assert_eq!(rules().show_folder(Path::new(folder)), shown);
     }
 }
 

@@ -155,7 +155,7 @@ pub(super) const TOKENS: &[Token] = &[
     token("ATATT3", "[redacted atlassian token]", any_base64, 40),
     token("sbp_", "[redacted supabase token]", hex, 32),
     token("rubygems_", "[redacted rubygems key]", hex, 40),
-    token("cio", "[redacted crates.io token]", alnum, 32),
+    token("cio", "[redacted cargo registry token]", alnum, 32),
     token("figd_", "[redacted figma token]", is_base64_url, 30),
     token("tskey-", "[redacted tailscale key]", is_base64_url, 20),
     token("dt0c01.", "[redacted dynatrace token]", dotted, 32),

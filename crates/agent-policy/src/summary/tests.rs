@@ -52,6 +52,9 @@ fn previews_are_escaped_and_bounded() {
     assert_eq!(shown.target_scope.as_deref(), Some("/t/ws/a\\u{202e}.rs"));
     assert_eq!((shown.cwd, shown.env_summary.len(), shown.network_host), (None, 0, None));
 
+    let trailing = summary(&touching(Access::Write, "/t/ws/trail ")).target_scope;
+    assert_eq!(trailing.as_deref(), Some("'/t/ws/trail '"));
+
     facts.preview = format!("{}the end", "+line\n".repeat(10_000));
     let shown = summary(&facts).args_summary;
     assert!(

@@ -11,7 +11,7 @@ mod hint;
 
 use std::{os::unix::ffi::OsStrExt, path::Path};
 
-use agent_policy::Facts;
+use agent_policy::{Facts, quote_name};
 use agent_protocol::{ErrorPayload, Permission};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -102,7 +102,7 @@ impl EditFile {
         if self.0.settings().reading_is_free && !self.is_sensitive(place) {
             return Err(error);
         }
-        let preview = format!("an edit of {} that does not apply: {}", place.shown, error.message);
+        let preview = format!("an edit of {} that does not apply: {}", quote_name(&place.shown), error.message);
         let facts = Facts { targets: vec![place.target.clone()], preview, ..Facts::default() };
         Ok(Prepared { facts, call: blocking_call(move || Err(error)) })
     }

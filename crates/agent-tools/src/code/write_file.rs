@@ -56,11 +56,12 @@ impl CodeTool for WriteFile {
             let message = format!("the folder of {} does not exist, and create_dirs is false", input.path);
             return Err(ErrorPayload::new(ErrorCode::FileNotFound, message).detail("path", input.path));
         }
-        let preview = match (&place.content, place.exists()) {
-            (None, true) => format!("replaces {} bytes of {} with:\n{}", place.size(), place.shown, input.content),
-            (before, _) => preview::diff(&place.shown, before.as_deref(), input.content.as_bytes()),
+        let (before, after) = (place.content.as_deref(), input.content.as_bytes());
+        let preview = match place.exists() {
+            true => preview::written(&place.shown, place.size(), before, after),
+            false => preview::diff(&place.shown, None, after),
         };
-        // Such bytes cannot be shown in a diff; what is lost must be said all the same.
+        // Next to the options too: what is lost cannot be read in a diff.
         let lost = place.content.as_deref().is_some_and(|before| std::str::from_utf8(before).is_err());
         let dangers = lost.then(|| "the file holds bytes that are not UTF-8, and all of them are replaced".to_owned());
         let dangers = dangers.into_iter().collect();

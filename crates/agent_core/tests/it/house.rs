@@ -156,7 +156,8 @@ fn only_the_edges_look_around() {
     }
 }
 
-/// Every test that docs/security.md names for a promise exists, in the crate it is said to be in.
+/// COD-9: the boundary, in place of a sandbox, is documented promise by promise, each with what tests it: every test that
+/// docs/security.md names for a promise exists, in the crate it is said to be in.
 #[test]
 fn the_tests_behind_the_promises_exist() {
     let page = std::fs::read_to_string(crates().join("../docs/security.md")).unwrap();

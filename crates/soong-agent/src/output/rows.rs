@@ -6,10 +6,13 @@
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthChar;
 
-/// Narrower terminals than this get rows of this width.
+/// The least width that what is said here holds for, columns. On a narrower terminal rows are this long all the same and
+/// the terminal wraps them, so that text of others can begin at its left border.
 const LEAST: usize = 20;
 /// A tab becomes blanks up to the next multiple of this.
 const TAB: usize = 4;
+/// In what somebody decides about, this stands before each tab and nowhere else.
+const TAB_SIGN: char = '→';
 
 /// How wide rows may be, and characters may turn out.
 #[derive(Debug, Clone, Copy)]
@@ -48,12 +51,17 @@ impl Width {
         c.width().unwrap_or(1).max(if known { 1 } else { 2 })
     }
 
+    /// How wide the sign of a tab most likely is.
+    fn of_sign(self) -> usize {
+        if self.ambiguous_is_wide { 2 } else { 1 }
+    }
+
     fn of_all(self, text: &str) -> usize {
         text.chars().map(|c| self.of(c)).sum()
     }
 }
 
-/// One line as rows that no terminal of this width wraps: `first` before the first of them, `rest`, which is as long,
+/// One line as rows that no terminal of this width (20 columns or more) wraps: `first` before the first of them, `rest`, which is as long,
 /// before the others. Nothing is lost: without what stands before them the rows together are the line, with its tabs as
 /// blanks. The line is escaped and has no line break in it.
 pub(crate) fn wrapped(first: &str, rest: &str, line: &str, width: Width, breaks: Breaks) -> Vec<String> {
@@ -91,17 +99,21 @@ fn last_word(row: &mut String, border: usize, room: usize, width: Width) -> Stri
     start.map(|start| row.split_off(border + start)).unwrap_or_default()
 }
 
+/// Blanks in place of tabs. The sign before a tab takes the place of its first blank, so that columns are as without it.
 fn without_tabs(line: &str, width: Width) -> String {
     let mut blank = String::with_capacity(line.len());
-    let mut column = 0;
+    let (mut column, mut signed) = (0, false);
     for c in line.chars() {
-        let columns = if c == '\t' { TAB - column % TAB } else { width.of(c) };
-        if c == '\t' {
-            blank.push_str(&" ".repeat(columns))
-        } else {
-            blank.push(c)
+        if c != '\t' {
+            blank.push(c);
+            column += if c == TAB_SIGN { width.of_sign() } else { width.of(c) };
+            signed = c == TAB_SIGN;
+            continue;
         }
-        column += columns;
+        let on_stop = signed && column % TAB == 0;
+        let columns = if on_stop { 0 } else { TAB - column % TAB };
+        blank.push_str(&" ".repeat(columns));
+        (column, signed) = (column + columns, false);
     }
     blank
 }

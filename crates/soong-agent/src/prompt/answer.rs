@@ -118,19 +118,27 @@ fn readable(from: BorrowedFd<'_>) -> io::Result<bool> {
     }
 }
 
+/// What can be typed for each decision.
+const ANSWERS: [(&str, &str, DecisionKind); 3] = [
+    ("1", "allow once", DecisionKind::AllowOnce),
+    ("2", "allow for session", DecisionKind::AllowForSession),
+    ("3", "deny", DecisionKind::Deny),
+];
+
+/// The words that would have been typed for a decision.
+pub(crate) fn words(decision: DecisionKind) -> &'static str {
+    ANSWERS.iter().find(|(_, _, kind)| *kind == decision).map_or(decision.as_str(), |(_, words, _)| words)
+}
+
 /// `1`, `2`, `3` or their words; anything else is a denial.
 fn parse(text: &str) -> PermissionDecision {
-    let word = text.trim().to_ascii_lowercase();
-    match word.as_str() {
-        "1" | "allow once" => PermissionDecision::new(DecisionKind::AllowOnce),
-        "2" | "allow for session" => PermissionDecision::new(DecisionKind::AllowForSession),
-        "3" | "deny" => PermissionDecision::new(DecisionKind::Deny),
-        _ => {
-            let mut decision = PermissionDecision::new(DecisionKind::Deny);
-            decision.reason = Some("the answer was none of 1, 2 or 3, which counts as deny".to_owned());
-            decision
-        }
+    let typed = text.trim().to_ascii_lowercase();
+    if let Some((_, _, kind)) = ANSWERS.iter().find(|(number, words, _)| typed == *number || typed == *words) {
+        return PermissionDecision::new(*kind);
     }
+    let mut decision = PermissionDecision::new(DecisionKind::Deny);
+    decision.reason = Some("the answer was none of 1, 2 or 3, which counts as deny".to_owned());
+    decision
 }
 
 #[cfg(test)]

@@ -84,6 +84,20 @@ fn a_denial_stops_the_turn() {
     }
 }
 
+/// TOL-5: escapes in what a command prints have no power over the terminal, and stay in the artifact.
+#[test]
+fn output_of_commands_is_data() {
+    let world = World::new("output_is_data");
+    world.configure("[tools]\nstdout_limit_bytes = 64\nartifact_threshold_bytes = 64\n");
+    let script = "i=0; while [ $i -lt 40 ]; do printf '\\033[31mred\\033[0m\\n'; i=$((i+1)); done; exit 3";
+    world.server.script([calls(crate::support::command(&["sh", "-c", script])), Reply::text("Done.")]);
+    let ended = world.run_answered("Print.", "1\n").exits(0);
+    assert!(ended.stderr.contains("exit   code.run_command") && !ended.stderr.contains('\u{1b}'), "{}", ended.stderr);
+    let artifacts = world.home.home.join("sessions").join(ended.session()).join("artifacts");
+    let stored = crate::support::bytes_below(&artifacts);
+    assert!(stored.windows(8).any(|bytes| bytes == b"\x1b[31mred"), "the artifact has the bytes as they were");
+}
+
 /// CLI-3: an answer is one line; the next line is for the next question.
 #[test]
 fn an_answer_for_every_question() {

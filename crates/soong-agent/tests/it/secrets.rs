@@ -188,7 +188,8 @@ fn secret_files() {
         world.server.push(calls(read(name)));
     }
     world.server.push(Reply::text("Nothing."));
-    let ended = world.run(&["run", "Look."]).exits(3).never_says(&["ok     code.read_file"]);
+    // A pipe without an answer in it: each question is asked and none is answered.
+    let ended = world.fed(world.agent(["run", "Look."]), b"").exits(3).never_says(&["ok     code.read_file"]);
     assert_eq!(ended.stderr.matches("allow? code.read_file").count(), names.len(), "{}", ended.stderr);
     let prompts: String = world.server.requests().iter().map(|request| request.body.to_string()).collect();
     assert!(!prompts.contains("PRIVATE-PRIVATE"));

@@ -31,6 +31,15 @@ fn a_giant_word_shows_both_ends() {
     assert!(shown.len() <= 300);
 }
 
+/// PRM-6: a long name in quotes is cut like a word of a command.
+#[test]
+fn names_are_bounded() {
+    assert_eq!((shown_name("a b"), shown_name("a")), ("'a b'".to_owned(), "a".to_owned()));
+    let shown = shown_name(&"a ".repeat(1000));
+    assert!(shown.starts_with("'a a ") && shown.ends_with(" a '") && shown.contains("'[… "), "{shown}");
+    assert!(shown.len() <= WORD);
+}
+
 /// PRM-6: what names a cut is never a word.
 #[test]
 fn notes_are_not_forged() {

@@ -17,7 +17,8 @@ fn check(text: &str, stays: &str) {
 /// PRM-6: composed text stays as it is; of the other spelling the part that gives it away does not.
 #[test]
 fn one_spelling_stays() {
-    for text in ["résumé", "Việt Nam", "한글", "q\u{323}\u{301}", "नमस्ते", "שלום", "中文", "ก็"] {
+    for text in ["résumé", "Việt Nam", "한글", "q\u{323}\u{301}", "नमस्ते", "שלום", "中文", "ก็"]
+    {
         check(text, text);
     }
     check("e\u{301}", "e");

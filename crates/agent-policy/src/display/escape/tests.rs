@@ -54,12 +54,17 @@ fn joiners_in_text() {
 #[test]
 fn blocks() {
     for (text, shown) in [
-        ("a\nb\tc", "a\nb\tc"),
+        ("a\nb", "a\nb"),
+        ("\tb\t\tc→ d", "→\tb→\t→\tc<U+2192> d"),
+        ("-a \n+a\n \n  \n<U+20> ", "-a<U+20>\n+a\n \n <U+20>\n<U+3C>U+20><U+20>"),
+        ("\u{1b} \n", "<U+1B><U+20>\n"),
+        ("-é+e\u{301}", "-é+e<U+301>"),
+        ("\u{212b}\u{37e} q\u{301}\u{323}", "<U+212B><U+37E> q\u{301}<U+323>"),
         ("\x1b[2J\r\n", "<U+1B>[2J<U+0D>\n"),
         ("\u{1f468}\u{200d}\u{1f469}", "\u{1f468}<U+200D>\u{1f469}"),
         ("\u{2764}\u{fe0f}", "\u{2764}<U+FE0F>"),
         ("a\u{a0}b\u{3000}c\u{2800}", "a<U+A0>b<U+3000>c<U+2800>"),
-        ("+\u{301}e\u{301}\u{302}", "+<U+301>e\u{301}\u{302}"),
+        ("+\u{301}q\u{301}\u{302}", "+<U+301>q\u{301}\u{302}"),
         ("\u{200b}\u{301}", "<U+200B><U+301>"),
         ("\u{1f44d}\u{1f3fd}", "\u{1f44d}\u{1f3fd}"),
         (r#"println!("\x1b[2J\r\n\u{202e}\\")"#, r#"println!("\x1b[2J\r\n\u{202e}\\")"#),
@@ -80,6 +85,7 @@ fn words() {
         ("\u{301}x", r"\u{301}x"),
         (r"C:\Users\u\x\", r"C:\Users\u\x\"),
         (r"\new", r"\\new"),
+        ("e\u{301} é \\\u{212b}", r"e\u{301} é \\\u{212b}"),
         (r"\x1b \x1 \xg0", r"\\x1b \x1 \xg0"),
         (r"\u{202e} \u{} \u{1234567} \u{20", r"\\u{202e} \u{} \u{1234567} \u{20"),
         ("\\\u{1b}", r"\\\x1b"),
@@ -98,7 +104,10 @@ fn unescape_block(shown: &str) -> String {
     let mut rest = shown;
     while let Some(c) = rest.chars().next() {
         rest = &rest[c.len_utf8()..];
-        if c == '<' && is_block_form(rest) {
+        if c == TAB {
+            rest = rest.strip_prefix('\t').unwrap();
+            text.push('\t');
+        } else if c == '<' && is_block_form(rest) {
             let (number, after) = rest["U+".len()..].split_once('>').unwrap();
             text.push(char::from_u32(u32::from_str_radix(number, 16).unwrap()).unwrap());
             rest = after;
@@ -157,7 +166,7 @@ proptest! {
     /// PRM-6: in prompts nothing is hidden and no two texts look the same; clean text is not copied.
     #[test]
     fn nothing_is_hidden(
-        text in "([ -~]|\\PC|\\p{C}|\\p{M}|[\u{200b}-\u{206f}\u{fe0f}אב]|\\\\(x1b|n|u\\{5d0\\})|<U\\+1B>|\\[…){0,40}",
+        text in "([ -~]|\\PC|\\p{C}|\\p{M}|[\u{200b}-\u{206f}\u{fe0f}אב]|[→ \t\n]|[ae]\\p{M}{1,3}|\\\\(x1b|n|u\\{5d0\\})|<U\\+1B>|\\[…){0,40}",
     ) {
         let prompt = escape_for_prompt(&text);
         prop_assert!(prompt.chars().all(|c| class(c) == Class::Plain || c == '\n' || c == '\t'));
@@ -170,6 +179,8 @@ proptest! {
         for shown in [prompt, word] {
             let first = shown.chars().next();
             prop_assert!(!first.is_some_and(super::super::class::is_mark));
+            // Two texts that are both composed and not the same are not spellings of the same letters either.
+            prop_assert!(unicode_normalization::is_nfc(&shown), "{shown:?}");
         }
     }
 }

@@ -144,6 +144,11 @@ fn parts_of_words_to_look_up() {
     has("@opts", "opts", "/t/ws/opts");
     has("BASH_ENV=./x.sh", "./x.sh", "/t/ws/./x.sh");
     has("~/x", "~/x", "/home/u/x");
+    has("alias.x=!./x.sh", "./x.sh", "/t/ws/./x.sh");
+    has("do q#./x.pl#", "./x.pl", "/t/ws/./x.pl");
+    has("e./x.sh", "./x.sh", "/t/ws/./x.sh");
+    has("e../x.sh", "../x.sh", "/t/ws/../x.sh");
+    has("e/t/x.sh", "/t/x.sh", "/t/x.sh");
     // What `..` means after a link is for whoever looks.
     has("link/../x", "link/../x", "/t/ws/link/../x");
     assert_eq!(found(""), []);

@@ -1,3 +1,6 @@
+mod cases;
+mod diffs;
+
 use std::{
     fs,
     os::unix::fs::{MetadataExt, PermissionsExt},
@@ -219,5 +222,3 @@ fn foreign_changes_are_told() {
     assert!(edited["note"].as_str().unwrap().contains("had changed"), "{edited}");
     assert_eq!(edit(&tree, "f", "two", "three").get("note"), None);
 }
-
-mod diffs;

@@ -34,6 +34,8 @@ fn columns_of_a_display() {
     check("✓✓✓✓✓✓✓✓✓", 20, Breaks::Anywhere, &["| ✓✓✓✓✓✓✓✓", ": ✓"]);
     check("aaaaaaaaaaaaaaae\u{301}", 20, Breaks::Anywhere, &["| aaaaaaaaaaaaaaa", ": e\u{301}"]);
     check("+\tx\ty", 20, Breaks::Anywhere, &["| +   x   y"]);
+    check("+→\tx→\tyyy→\t→\tz", 40, Breaks::Anywhere, &["| +→  x→  yyy→→   z"]);
+    check("→ x→", 20, Breaks::Anywhere, &["| → x→"]);
     let cyrillic = "д".repeat(17);
     assert_eq!(wrapped("| ", ": ", &cyrillic, Width::new(20, false), Breaks::Anywhere).len(), 1);
     assert_eq!(wrapped("| ", ": ", &cyrillic, Width::new(20, true), Breaks::Anywhere).len(), 3);

@@ -64,3 +64,12 @@ fn giving_up() {
     let stop = AtomicBool::new(true);
     assert_eq!(answer(&file, PIPE_TIMEOUT, &stop).decision, DecisionKind::Deny);
 }
+
+/// CLI-3: what is said to have been answered could have been typed.
+#[test]
+fn words_can_be_typed() {
+    for kind in [DecisionKind::AllowOnce, DecisionKind::AllowForSession, DecisionKind::Deny] {
+        let decision = parse(words(kind));
+        assert_eq!((decision.decision, decision.reason), (kind, None));
+    }
+}
