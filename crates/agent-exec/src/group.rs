@@ -176,14 +176,14 @@ fn signal_all(leader: Pid, members: &[Process], signal: Signal) {
 }
 
 /// Pauses that grow: most processes end within milliseconds, and looking is not free.
-struct Pauses(Duration);
+pub(crate) struct Pauses(Duration);
 
 impl Pauses {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(PAUSES.0)
     }
 
-    fn step(&mut self) -> Duration {
+    pub(crate) fn step(&mut self) -> Duration {
         let pause = self.0;
         self.0 = (pause * 2).min(PAUSES.1);
         pause

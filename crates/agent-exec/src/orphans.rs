@@ -7,17 +7,25 @@
 //! Which children a process has is a fact about the process. So is this ledger: the one thing here that is not a call's own.
 
 use crate::{census::Process, marker::Marker};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
     collections::HashSet,
     io,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError, TryLockError},
+    thread,
+    time::{Duration, Instant},
 };
 
-static LEDGER: Mutex<Ledger> = Mutex::new(Ledger { adopts: false, next: 0, calls: Vec::new() });
+/// How often to try for a ledger that another thread holds.
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
+
+static LEDGER: Mutex<Ledger> = Mutex::new(Ledger { adopts: false, closed: false, next: 0, calls: Vec::new() });
 
 /// The calls whose programs are not collected yet.
 struct Ledger {
     adopts: bool,
+    /// No program is started any more.
+    closed: bool,
     next: u64,
     calls: Vec<Call>,
 }
@@ -70,6 +78,9 @@ impl Entry {
         leader: impl FnOnce(&T) -> u32,
     ) -> io::Result<(T, Self)> {
         let mut ledger = ledger();
+        if ledger.closed {
+            return Err(io::Error::other("this process is about to end"));
+        }
         let started = start()?;
         // A pid that is none of the system's is refused later.
         let leader = i32::try_from(leader(&started)).unwrap_or(-1);
@@ -88,6 +99,37 @@ impl Entry {
 impl Drop for Entry {
     fn drop(&mut self) {
         ledger().calls.retain(|call| call.id != self.0);
+    }
+}
+
+/// Kills the groups of all calls and closes the ledger. Hands back the calls by leader and marker; nothing if another thread
+/// holds the ledger until `end`, since a program that is being started may take its time.
+pub(crate) fn close(end: Instant) -> Option<Vec<(i32, Marker)>> {
+    let mut ledger = lock_until(end)?;
+    ledger.closed = true;
+    for call in &mut ledger.calls {
+        // An orphan that may be of any of them is to go, too.
+        call.ending = true;
+        if let Some(leader) = Pid::from_raw(call.leader).filter(|_| call.leader > 0) {
+            let _ = kill_process_group(leader, Signal::KILL);
+        }
+    }
+    Some(ledger.calls.iter().map(|call| (call.leader, call.marker.clone())).collect())
+}
+
+/// Whether this process is about to end.
+pub(crate) fn is_closed() -> bool {
+    ledger().closed
+}
+
+fn lock_until(end: Instant) -> Option<MutexGuard<'static, Ledger>> {
+    loop {
+        match LEDGER.try_lock() {
+            Ok(ledger) => return Some(ledger),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) if Instant::now() >= end => return None,
+            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_PAUSE),
+        }
     }
 }
 
@@ -113,7 +155,7 @@ fn own_ids() -> (i32, i32) {
 }
 
 fn collect(orphan: &Process) {
-    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
     if let Some(pid) = Pid::from_raw(orphan.pid) {
         let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     CommandSpec, ExecError, Exit, Finished, Kept, Leftovers, Output, ProgressSink, group::Group, launch::launch,
-    pump::Pump,
+    orphans, pump::Pump,
 };
 use std::time::{Duration, Instant};
 use tokio::{
@@ -29,6 +29,8 @@ const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
 ///
 /// `progress` gets views of the outputs while they come; see [`ProgressSink`].
 ///
+/// After [`kill_all`](crate::kill_all) no call returns any more.
+///
 /// # Errors
 ///
 /// When the program cannot be started, or the system does not tell how it ended. Then nothing runs any more either.
@@ -37,6 +39,19 @@ const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
 ///
 /// Outside a tokio runtime with I/O and time. Any flavour will do; blocking work goes to its blocking pool.
 pub async fn run(
+    spec: CommandSpec,
+    cancel: CancellationToken,
+    progress: Option<ProgressSink>,
+) -> Result<Finished, ExecError> {
+    let finished = call(spec, cancel, progress).await;
+    if orphans::is_closed() {
+        // Nobody is to take what kills everything for the program's own end, and go on with it.
+        std::future::pending::<()>().await;
+    }
+    finished
+}
+
+async fn call(
     spec: CommandSpec,
     cancel: CancellationToken,
     progress: Option<ProgressSink>,

@@ -33,7 +33,9 @@ fn main() -> ExitCode {
     let exit = match cli.command {
         Command::Run(arguments) => {
             enclose_commands();
-            run::run(arguments, &mut output)
+            let exit = run::run(arguments, &mut output);
+            signals::end_commands();
+            exit
         }
         Command::Tools { name } => tools::run(name.as_deref(), &mut output),
         Command::Config(command) => config::run(command, &mut output),

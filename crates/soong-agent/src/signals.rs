@@ -16,14 +16,10 @@ impl Signals {
     /// What the caller set to be ignored stays so: `nohup` says that a closed terminal is no reason to stop.
     pub(crate) fn new() -> io::Result<Self> {
         let ignored = ignored();
-        let watch = |kind: SignalKind| {
-            let heeded = ignored & (1 << (kind.as_raw_value() - 1)) == 0;
-            heeded.then(|| signal(kind)).transpose()
-        };
         Ok(Self {
-            interrupt: watch(SignalKind::interrupt())?,
-            terminate: watch(SignalKind::terminate())?,
-            hangup: watch(SignalKind::hangup())?,
+            interrupt: watch(SignalKind::interrupt(), ignored)?,
+            terminate: watch(SignalKind::terminate(), ignored)?,
+            hangup: watch(SignalKind::hangup(), ignored)?,
         })
     }
 
@@ -38,18 +34,25 @@ impl Signals {
 }
 
 /// Holds the promise that the second signal quits (CLI-4) even while a write to a reader that does not read keeps the main
-/// thread: after the second one the main thread has a moment to leave in order, then the process ends.
+/// thread: after the second one the main thread has a moment to leave in order, then the process ends. SIGQUIT ends it at once.
 pub(crate) fn watch_from_outside() {
     // Without the thread nothing is lost but this.
     let _ = std::thread::Builder::new().name("last resort".to_owned()).stack_size(LAST_RESORT_STACK).spawn(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let Ok(runtime) = runtime else { return };
         let number = runtime.block_on(async {
-            let mut signals = Signals::new().ok()?;
-            signals.next().await;
-            let number = signals.next().await;
-            tokio::time::sleep(LEAVING).await;
-            Some(number)
+            let mut quit = watch(SignalKind::quit(), ignored()).ok()?;
+            let twice = async {
+                let mut signals = Signals::new().ok()?;
+                signals.next().await;
+                let number = signals.next().await;
+                tokio::time::sleep(LEAVING).await;
+                Some(number)
+            };
+            tokio::select! {
+                () = came(&mut quit) => Some(3),
+                number = twice => number,
+            }
         });
         if let Some(number) = number {
             quit(number);
@@ -62,9 +65,23 @@ const LEAVING: Duration = Duration::from_millis(700);
 /// It only waits, and memory is counted.
 const LAST_RESORT_STACK: usize = 128 * 1024;
 
+/// How long what commands have started is killed for, before the process leaves it behind.
+const KILLING: Duration = Duration::from_secs(1);
+
+/// Leaves nothing of the commands that were not waited for (DEC-27).
+pub(crate) fn end_commands() {
+    agent_exec::kill_all(KILLING);
+}
+
 #[expect(clippy::exit, reason = "the main thread is stuck in a write; what was committed is safe")]
 fn quit(number: u8) {
+    end_commands();
     std::process::exit(128 + i32::from(number));
+}
+
+fn watch(kind: SignalKind, ignored: u64) -> io::Result<Option<Signal>> {
+    let heeded = ignored & (1 << (kind.as_raw_value() - 1)) == 0;
+    heeded.then(|| signal(kind)).transpose()
 }
 
 async fn came(signal: &mut Option<Signal>) {

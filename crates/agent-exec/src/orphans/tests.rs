@@ -4,7 +4,7 @@ use crate::marker::Marker;
 /// Our process 10 in session 9, with two programs: 100, started at 50, and 200, started at 60.
 fn ledger(ending: &[i32]) -> Ledger {
     let call = |leader| Call { id: 0, leader, marker: Marker::new(), ending: ending.contains(&leader) };
-    Ledger { adopts: true, next: 0, calls: vec![call(100), call(200)] }
+    Ledger { adopts: true, closed: false, next: 0, calls: vec![call(100), call(200)] }
 }
 
 fn process(pid: i32, parent: i32, session: i32, started: u64) -> Process {

@@ -1,9 +1,11 @@
 //! What a `main` may change about its whole process; each test has one of its own.
 
-use crate::support::{Running, block_on, finish, in_own_process, is_alive, pids, sh, text, zombies};
-use agent_exec::{Exit, Leftovers, adopt_orphans, keep_descriptors_private};
+use crate::support::{DEADLINE, Running, block_on, finish, in_own_process, is_alive, pids, sh, text, zombies};
+use agent_exec::{Exit, Leftovers, adopt_orphans, keep_descriptors_private, kill_all, run};
 use agent_testkit::scratch;
-use std::fs;
+use std::{fs, time::Duration};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 /// COD-7: what this process was started with is not passed on, and stays usable for this process.
 #[test]
@@ -60,5 +62,29 @@ fn orphans_of_calls_side_by_side_are_ended_with_the_last() {
         assert_eq!((bystander.exit, text(&bystander.stdout.kept).as_str()), (Exit::Code(0), "up\ndone\n"));
         assert!(!is_alive(orphan));
         assert_eq!(zombies(), [0; 0], "and collected");
+    });
+}
+
+/// CLI-4, DEC-42: a process that ends before its calls do leaves nothing of them: what is deaf to SIGTERM, left the session,
+/// or has no tie at all. Nothing is started after that, and no call returns.
+#[test]
+fn everything_is_killed_at_once() {
+    if !in_own_process("own_process::everything_is_killed_at_once", "") {
+        return;
+    }
+    adopt_orphans().unwrap();
+    block_on(async {
+        let deaf = "trap '' TERM; setsid sleep 3600 & echo $!; sleep 3600 & echo $!; echo $$";
+        let mut one = Running::start(sh(&format!("{deaf}; wait")));
+        let mut other = Running::start(sh(&format!("{ESCAPE}; sleep 3600")));
+        let started = [one.lines(3).await, other.lines(1).await].concat();
+        let started = pids(&started);
+        assert_eq!(started.iter().filter(|pid| is_alive(**pid)).count(), 4, "{started:?}");
+        // Nothing else runs on this thread meanwhile, so it is not the calls that end them.
+        kill_all(DEADLINE);
+        assert_eq!(started.into_iter().filter(|pid| is_alive(*pid)).collect::<Vec<_>>(), [0; 0]);
+        let refused = timeout(Duration::from_millis(300), run(sh("true"), CancellationToken::new(), None)).await;
+        assert!(refused.is_err(), "nothing is started, and nobody told: {refused:?}");
+        assert!(!one.task.is_finished() && !other.task.is_finished(), "nobody goes on from a killed program");
     });
 }

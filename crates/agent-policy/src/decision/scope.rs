@@ -1,9 +1,6 @@
 //! What an allow for the session covers: as little as makes the next same call pass (PRM-4).
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, path::PathBuf};
 
 use agent_protocol::{Permission, ToolDefinition};
 
@@ -15,6 +12,9 @@ use crate::{
 
 /// The longest preview a grant for exactly one call may hold, bytes: grants live as long as the session.
 const MAX_EXACT: usize = 64 * 1024;
+
+/// What a grant for a command is tied to, and what not.
+const UNCHANGED: &str = ", while its program and the files it names stay as they are; not the files those load";
 
 /// The scope of a grant: canonical tool name and everything the call touches. Two calls share a grant only when *all* of it
 /// is equal, so that a combination nobody has seen is never pieced together from two grants.
@@ -90,13 +90,11 @@ impl GrantKey {
     pub(super) fn in_words(&self, rules: &PathRules) -> String {
         let tool = escape_word(&self.tool);
         let mut parts: Vec<String> = self.paths.iter().map(|scope| scope.in_words(rules)).collect();
-        if let Some(command) = &self.command {
-            let tied = if command.code.iter().any(|code| code.writable) { " and unchanged code" } else { "" };
-            parts.push(format!("exactly this command in this folder, with the same program{tied}"));
-        }
+        parts.extend(self.command.as_ref().map(|_| "exactly this command in this folder".to_owned()));
         parts.extend(self.host.as_deref().map(|host| format!("requests to {}", shown_word(host))));
         parts.extend(self.exact.as_ref().map(|_| "exactly this call".to_owned()));
-        format!("{} by {tool}", parts.join(" and "))
+        let as_long = self.command.as_ref().map_or("", |_| UNCHANGED);
+        format!("{} by {tool}{as_long}", parts.join(" and "))
     }
 }
 

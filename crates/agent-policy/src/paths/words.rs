@@ -26,7 +26,7 @@ impl PathRules {
     /// The paths that a word of a command may be meant to name, each with the part of the word it is: what a caller looks up
     /// on disk. Not normalised, since `..` after a link is not what it seems. A path that no system opens is left out.
     pub fn paths_in_word<'w>(&self, word: &'w str, cwd: &Path) -> impl Iterator<Item = (&'w str, PathBuf)> {
-        let readings = readings(word).chain(clustered(word));
+        let readings = readings(word).chain(clustered(word)).chain(runs(word));
         readings
             .filter(|reading| (1..=MAX_PATH).contains(&reading.len()))
             .map(move |reading| (reading, self.in_user_home(reading).unwrap_or_else(|| cwd.join(reading))))
@@ -86,6 +86,19 @@ fn clustered(word: &str) -> impl Iterator<Item = &str> {
     let options = word.strip_prefix('-').unwrap_or_default();
     let letters = options.bytes().take(MAX_CLUSTER).take_while(u8::is_ascii_alphanumeric).count();
     (2..=letters).map(|skipped| &options[skipped..])
+}
+
+/// What has the letters of an ordinary path, between whatever else there is (`!./x.sh`, `q#./x.pl#`), and where it begins
+/// like a path after letters of a language (`e./x.sh`).
+fn runs(word: &str) -> impl Iterator<Item = &str> {
+    let plain = |sign: char| sign.is_alphanumeric() || "_-./+~".contains(sign);
+    word.split(move |sign| !plain(sign)).flat_map(|run| {
+        let start = run.find("./").or_else(|| run.find('/')).map(|at| match run[..at].strip_suffix('.') {
+            Some(before) => before.len(),
+            None => at,
+        });
+        std::iter::once(run).chain(start.filter(|at| *at > 0).map(|at| &run[at..]))
+    })
 }
 
 #[cfg(test)]

@@ -155,6 +155,29 @@ fn twice() {
     assert!(world.results(1).contains("may or may not have run"), "{}", world.results(1));
 }
 
+/// CLI-4, DEC-42: neither a second signal nor SIGQUIT leaves anything of a command that is deaf to SIGTERM, or that left its
+/// session; it is gone when the process is.
+#[test]
+fn nothing_survives_the_quick_exit() {
+    for (signals, code) in [(&[Signal::INT, Signal::INT][..], 130), (&[Signal::QUIT], 131)] {
+        let world = World::new("cancel_quick");
+        let script = "trap '' TERM; setsid sleep 3004 & sleep 3005 & : >started; wait; sleep 3005";
+        world.server.push(calls(sh(script)));
+        let mut running = Running::asked(world.agent(["run", "Work."]));
+        running.types(b"1\n");
+        let started = world.home.project.join("started");
+        wait_until("the command has started", || started.exists() && world.at_work().len() >= 3);
+        for (at, signal) in signals.iter().enumerate() {
+            if at > 0 {
+                running.says("stopping; once more quits at once");
+            }
+            running.signal(*signal);
+        }
+        let _ = running.ends().exits(code);
+        assert_eq!(world.at_work(), [], "{signals:?}");
+    }
+}
+
 /// What the caller set to be ignored (`nohup`, a background job of a script) is ignored.
 #[test]
 fn an_ignored_signal() {

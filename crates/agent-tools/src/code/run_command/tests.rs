@@ -1,4 +1,5 @@
 mod grants;
+mod reach;
 mod secrets;
 mod session;
 mod ties;

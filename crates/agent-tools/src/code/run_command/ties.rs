@@ -3,9 +3,14 @@
 //!
 //! Which words name files is not known, so every part of a word that exists is taken for a name. What does not exist now
 //! needs no tie: should it come to be, it is found, and the command is another one. A folder stands for the files directly
-//! in it, as `python3 folder` runs one of them; what these load in turn is no more tied than what a script loads.
+//! in it, as `python3 folder` runs one of them; what these load in turn is no more tied than what a script loads. Words are
+//! also looked up below the folders that other words name (`env -C sub sh x.sh`), as names of modules, and as patterns.
 
 mod content;
+mod expansion;
+mod listing;
+mod modules;
+mod words;
 
 use std::{
     collections::HashSet,
@@ -25,6 +30,7 @@ use crate::code::{
     workspace::{SecondNames, Workspace},
 };
 use content::Reader;
+use listing::Listings;
 
 /// How many parts of words are looked up.
 const MAX_LOOKUPS: usize = 4096;
@@ -57,14 +63,17 @@ impl Ties {
             workspace,
             cwd,
             seen: HashSet::new(),
+            named: HashSet::new(),
+            bases: vec![cwd.to_owned()],
+            listings: Listings::default(),
+            steps: 0,
             names: SecondNames::new(workspace),
             reader: Reader::new(),
             ties: Self::default(),
         };
-        search.program(program);
-        for word in argv.iter().skip(1) {
-            search.word(word);
-        }
+        let interpreter = search.program(program);
+        let words: Vec<&str> = interpreter.iter().chain(argv.iter().skip(1)).map(String::as_str).collect();
+        search.words(&words);
         for folder in path_var.into_iter().flat_map(env::split_paths) {
             search.searched(&folder);
         }
@@ -98,42 +107,39 @@ struct Search<'a> {
     workspace: &'a Workspace,
     cwd: &'a Path,
     seen: HashSet<PathBuf>,
+    /// Those of them that were also looked up with extensions.
+    named: HashSet<PathBuf>,
+    /// Where words are looked up: the working directory, and writable folders that words name.
+    bases: Vec<PathBuf>,
+    listings: Listings,
+    /// Entries that patterns were followed through.
+    steps: usize,
     names: SecondNames,
     reader: Reader,
     ties: Ties,
 }
 
 impl Search<'_> {
-    /// The program itself, whatever folder it is in, and the interpreter its first line names.
-    fn program(&mut self, program: &Path) {
+    /// The program itself, whatever folder it is in. Hands back the interpreter its first line names.
+    fn program(&mut self, program: &Path) -> Option<String> {
         let Ok(Found::Entry { folder, name, stat }) = walk(program) else {
-            return self.untied(program, "cannot be looked at");
+            self.untied(program, "cannot be looked at");
+            return None;
         };
         let path = folder.path().join(&name);
         let content = self.reader.file(self.workspace, &folder, &name, &stat);
         let writable = self.is_writable(&path);
         self.ties.files.push(CodeFile { path, hash: content.hash, writable });
-        if let Some(line) = content.interpreter {
-            self.word(&line);
-        }
+        content.interpreter
     }
 
-    fn word(&mut self, word: &str) {
-        let workspace = self.workspace;
-        for (reading, path) in workspace.rules().paths_in_word(word, self.cwd) {
-            if self.ties.untied.is_some() {
-                return;
-            }
-            if self.seen.insert(path.clone()) {
-                self.reading(reading, &path);
-            }
-        }
-    }
-
-    fn reading(&mut self, reading: &str, path: &Path) {
-        if self.seen.len() > MAX_LOOKUPS || self.ties.named.len() >= MAX_NAMED {
-            self.ties.untied = Some("its arguments may name more files than can be looked at".to_owned());
+    /// Looks one path up, once.
+    fn look(&mut self, reading: &str, path: &Path, base: &Path) {
+        if self.ties.untied.is_some() || !self.seen.insert(path.to_owned()) {
             return;
+        }
+        if self.seen.len() > MAX_LOOKUPS || self.ties.named.len() >= MAX_NAMED {
+            return self.too_many();
         }
         // Most readings of most words are no files, and this tells at the least cost.
         match stat(path) {
@@ -143,22 +149,30 @@ impl Search<'_> {
         }
         match walk(path) {
             Ok(Found::Missing { .. }) => {}
-            Ok(found) => self.found(reading, path, &found),
+            Ok(found) => self.found(reading, base, &found),
             Err(_) => self.untied(path, "cannot be looked at"),
         }
     }
 
-    fn found(&mut self, reading: &str, path: &Path, found: &Found) {
+    fn too_many(&mut self) {
+        let why = "its arguments may name more files than can be looked at";
+        self.ties.untied.get_or_insert_with(|| why.to_owned());
+    }
+
+    fn found(&mut self, reading: &str, base: &Path, found: &Found) {
         let (resolved, stat) = match found {
             Found::Folder(folder) => (folder.path().to_owned(), fstat(folder.fd()).ok()),
             Found::Entry { folder, name, stat } => (folder.path().join(name), Some(*stat)),
             Found::Missing { .. } => return,
         };
-        let Some(stat) = stat else { return self.untied(path, "cannot be looked at") };
+        let Some(stat) = stat else { return self.untied(&resolved, "cannot be looked at") };
         let target = self.workspace.target(reading, &resolved, Access::Read, &stat, &self.names);
         self.ties.named.push(target);
-        let by_name = self.workspace.rules().as_written(reading, self.cwd);
+        let by_name = self.workspace.rules().as_written(reading, base);
         if self.is_writable(&resolved) || self.is_writable(&by_name) {
+            if matches!(found, Found::Folder(_)) && !self.bases.contains(&resolved) {
+                self.bases.push(resolved.clone());
+            }
             self.tie(found, resolved, &stat);
         }
     }

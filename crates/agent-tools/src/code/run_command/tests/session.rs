@@ -8,8 +8,8 @@ use super::*;
 
 /// Programs that do nothing, in a folder the model cannot write to.
 const PROGRAMS: &[&str] = &[
-    "awk", "cargo", "cat", "env", "git", "git-evil", "java", "ls", "make", "node", "nohup", "npm", "pytest", "python3",
-    "rm", "sh", "sudo", "timeout", "xargs",
+    "awk", "cargo", "cat", "env", "git", "git-evil", "grep", "java", "ls", "make", "node", "nohup", "npm", "perl",
+    "pytest", "python3", "rg", "rm", "sed", "sh", "sudo", "timeout", "xargs",
 ];
 
 /// A project, and what was allowed for the session on it.
