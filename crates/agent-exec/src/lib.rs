@@ -11,7 +11,7 @@
 //! - a timeout, a cancel or a dropped future ends the whole process group, and on Linux also descendants that left
 //!   the session; so does the end of the program itself: nothing outlives its call. What left the session, cleared its
 //!   environment and lost its parent between two looks is found only in a process that called [`adopt_orphans`];
-//!   A process that ends before its calls have returned calls [`kill_all`];
+//!   A process that ends before its calls have returned calls [`kill_all()`];
 //! - both outputs are drained all the time, keep a head and a tail in memory, and may send the whole to a [`Spill`];
 //! - a background child that keeps the pipes open, or floods them, does not hold the call.
 //!

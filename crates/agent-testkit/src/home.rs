@@ -16,7 +16,7 @@ use crate::scratch::{private_folders, scratch};
 fn with_default_signals(program: &OsStr) -> Command {
     if cfg!(target_os = "linux") {
         let mut command = Command::new("env");
-        command.arg("--default-signal=HUP,INT,TERM").arg(program);
+        command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(program);
         return command;
     }
     Command::new(program)
