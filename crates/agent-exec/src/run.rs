@@ -29,7 +29,7 @@ const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
 ///
 /// `progress` gets views of the outputs while they come; see [`ProgressSink`].
 ///
-/// After [`kill_all`](crate::kill_all) no call returns any more.
+/// After [`kill_all`](crate::kill_all()) no call returns any more.
 ///
 /// # Errors
 ///
