@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent_config::Notice;
+use agent_config::{Config, Notice};
 use agent_engine::Budgets;
 use agent_library::AssetId;
 use agent_llm::ProviderRegistry;
@@ -26,6 +26,8 @@ pub struct ConfigReport {
     pub model: String,
     /// Where the model's server is.
     pub base_url: String,
+    /// Whether that is the packaged address, which is a local Ollama's, though another protocol is spoken there.
+    pub address_of_ollama: bool,
     /// The variable the key comes from, and whether it is set now; none if the server wants no key.
     pub key: Option<(String, bool)>,
     /// How the context window is shared out, with every share clamped to what fits (CFG-8).
@@ -67,6 +69,7 @@ pub fn inspect_config(project: Option<&Path>) -> Result<ConfigReport, BuildError
         provider: model.provider.clone(),
         model: model.name.clone(),
         base_url: model.base_url.clone(),
+        address_of_ollama: model.provider != "ollama" && model.base_url == Config::default().model.base_url,
         key: model
             .key_variable()
             .map(|name| (name.to_owned(), Edges::variable(name).is_some_and(|value| !value.is_empty()))),

@@ -44,6 +44,12 @@ fn page(report: &ConfigReport) -> String {
         budgets.dynamic,
         budgets.messages,
     );
+    if report.address_of_ollama {
+        page.push_str(&format!(
+            "\nmodel.base_url is the packaged one, where a local Ollama listens; {} usually has another address.\n",
+            report.provider
+        ));
+    }
     if !report.notices.is_empty() {
         page.push_str("\nWithout effect in this version:\n");
         for notice in &report.notices {

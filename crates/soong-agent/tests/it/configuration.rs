@@ -92,6 +92,11 @@ fn path_template_and_check() {
     let check = world.run(&["config", "check"]).exits(0);
     assert!(check.stdout.contains(&format!("{path} is fine")) && check.stdout.contains("gemma4"), "{}", check.stdout);
     assert!(check.stdout.contains("Key: none"), "{}", check.stdout);
+    assert!(!check.stdout.contains("another address"), "{}", check.stdout);
+    // Another protocol at Ollama's packaged address is hardly meant.
+    world.home.write(&path, template.stdout.replace("provider = \"ollama\"", "provider = \"anthropic\""));
+    let check = world.run(&["config", "check"]).exits(0);
+    assert!(check.stdout.contains("anthropic usually has another address"), "{}", check.stdout);
     assert_eq!(world.left_in_home(), Vec::<String>::new());
 }
 
