@@ -20,6 +20,7 @@ mod display;
 mod facts;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
+mod keys;
 mod paths;
 mod patterns;
 mod secrets;

@@ -2,12 +2,11 @@
 
 use serde_json::Value as Json;
 
-use agent_protocol::Object;
-
 use super::extent::Value;
 use super::header::{self, Header};
 use super::pair::Place;
 use super::{SecretPatterns, marker, name, value};
+use crate::keys::redact_keys;
 
 /// Longer keys are no names; bytes.
 const MAX_KEY: usize = 96;
@@ -32,7 +31,7 @@ impl SecretPatterns {
                     }
                 }
                 Json::Object(fields) => {
-                    hit |= self.redact_keys(fields);
+                    hit |= redact_keys(fields, |key| self.redact(key));
                     let beside = ["name", "Name", "key", "Key"].iter().find_map(|key| fields.get(*key)?.as_str());
                     let beside = beside.map(Name::of_key);
                     for (key, field) in fields.iter_mut() {
@@ -58,16 +57,6 @@ impl SecretPatterns {
             return true;
         }
         false
-    }
-
-    fn redact_keys(&self, fields: &mut Object) -> bool {
-        if !fields.keys().any(|key| self.redact(key).hit) {
-            return false;
-        }
-        let renamed =
-            std::mem::take(fields).into_iter().map(|(key, value)| (self.redact(&key).text.into_owned(), value));
-        fields.extend(renamed);
-        true
     }
 }
 

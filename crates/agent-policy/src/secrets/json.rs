@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::KnownSecrets;
-use agent_protocol::Object;
+use crate::keys::redact_keys;
 
 impl KnownSecrets {
     /// Replaces every known value in all strings and keys; true if there was one. Unlike redacting the text of a JSON document,
@@ -17,7 +17,7 @@ impl KnownSecrets {
                 Value::String(text) => hit |= self.redact_string(text),
                 Value::Array(items) => open.extend(items),
                 Value::Object(fields) => {
-                    hit |= self.redact_keys(fields);
+                    hit |= redact_keys(fields, |key| self.redact(key));
                     open.extend(fields.values_mut());
                 }
                 Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -33,15 +33,5 @@ impl KnownSecrets {
             return true;
         }
         false
-    }
-
-    fn redact_keys(&self, fields: &mut Object) -> bool {
-        if !fields.keys().any(|key| self.redact(key).hit) {
-            return false;
-        }
-        let renamed =
-            std::mem::take(fields).into_iter().map(|(key, value)| (self.redact(&key).text.into_owned(), value));
-        fields.extend(renamed);
-        true
     }
 }
