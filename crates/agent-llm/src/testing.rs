@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agent_protocol::{
-    ContentBlock, ErrorPayload, ModelEvent, ModelMessage, ModelRequest, Object, Permission, Reply, Role, SystemPrompt,
-    ToolCall, ToolCallId, ToolChoice, ToolDefinition, ToolResultBlock,
+    ContentBlock, ErrorPayload, ModelEvent, ModelMessage, ModelRequest, Object, Permission, Reply, Role, SystemBlock,
+    SystemPrompt, ToolCall, ToolCallId, ToolChoice, ToolDefinition, ToolResultBlock,
 };
 use serde_json::{Value, json};
 
@@ -256,4 +256,18 @@ fn random_cuts(mut body: &[u8], seed: u64) -> Vec<&[u8]> {
         body = rest;
     }
     pieces
+}
+
+/// A system part of these texts.
+pub(crate) fn system(texts: &[&str]) -> Arc<SystemPrompt> {
+    let block = |text: &&str| SystemBlock {
+        block_id: "b".into(),
+        source: "s".into(),
+        content: (*text).to_owned(),
+        priority: 0,
+        dynamic: false,
+        token_count: 1,
+        metadata: Object::new(),
+    };
+    Arc::new(texts.iter().map(block).collect::<Vec<_>>().into())
 }

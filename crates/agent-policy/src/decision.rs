@@ -38,12 +38,12 @@ pub fn decide(
     if let Some(denied) = network::refused(definition, facts, &settings.network) {
         return denied;
     }
-    let assessed = Assessment::of(definition, facts, rules, settings);
-    if !assessed.asks {
-        return looks_only(definition, settings.readonly);
-    }
     if settings.readonly == Stance::Deny && definition.permission == Permission::Readonly {
         return reading_is_off(definition);
+    }
+    let assessed = Assessment::of(definition, facts, rules, settings);
+    if !assessed.asks {
+        return Verdict::Allow { because: "it only reads, and nothing sensitive".to_owned() };
     }
     let grant = settings.session_grants.then(|| GrantKey::of(definition, facts, &assessed)).flatten();
     let grant_covers = grant.as_ref().map(|key| key.in_words(rules));
@@ -60,14 +60,6 @@ pub fn decide(
         grant,
         grant_covers,
     }))
-}
-
-fn looks_only(definition: &ToolDefinition, readonly: Stance) -> Verdict {
-    match readonly {
-        // `Ask` has been one of the reasons to ask.
-        Stance::Allow | Stance::Ask => Verdict::Allow { because: "it only reads, and nothing sensitive".to_owned() },
-        Stance::Deny => reading_is_off(definition),
-    }
 }
 
 fn reading_is_off(definition: &ToolDefinition) -> Verdict {

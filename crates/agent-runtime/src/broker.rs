@@ -166,7 +166,7 @@ async fn out_of_patience(patience: Option<Duration>) -> Duration {
     }
 }
 
-fn cancelled() -> ErrorPayload {
+pub(crate) fn cancelled() -> ErrorPayload {
     ErrorPayload::new(ErrorCode::Cancelled, "cancelled before it ran")
 }
 

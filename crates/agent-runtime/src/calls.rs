@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::artifacts::{CallArtifacts, Finished};
-use crate::broker::{Asked, Broker};
+use crate::broker::{Asked, Broker, cancelled};
 use crate::caught::caught;
 use crate::redact::Redactor;
 use crate::session::RunContext;
@@ -117,7 +117,7 @@ impl Calls {
             let work = caught(&name, prepare(&tools, call, context));
             let result = tokio::select! {
                 biased;
-                () = cancel.cancelled() => Err(ErrorPayload::new(ErrorCode::Cancelled, "cancelled before it ran")),
+                () = cancel.cancelled() => Err(cancelled()),
                 result = work => result.flatten(),
             };
             match result {

@@ -70,12 +70,7 @@ impl Redactor {
         if !self.active {
             return false;
         }
-        let mut value = Value::Object(std::mem::take(object));
-        let hit = self.secrets.redact_json(&mut value);
-        if let Value::Object(fields) = value {
-            *object = fields;
-        }
-        hit
+        as_json(object, |value| self.secrets.redact_json(value))
     }
 
     pub(crate) fn error(&self, error: &mut ErrorPayload) -> bool {
@@ -106,8 +101,13 @@ impl Redactor {
 
 /// Takes what looks like a secret out of what is shown; what is stored stays as it is (STO-10).
 pub(crate) fn shapes(patterns: &SecretPatterns, object: &mut Object) -> bool {
+    as_json(object, |value| patterns.redact_json(value))
+}
+
+/// Lends the fields of an object as the value that they are.
+fn as_json(object: &mut Object, redact: impl FnOnce(&mut Value) -> bool) -> bool {
     let mut value = Value::Object(std::mem::take(object));
-    let hit = patterns.redact_json(&mut value);
+    let hit = redact(&mut value);
     if let Value::Object(fields) = value {
         *object = fields;
     }
@@ -118,8 +118,7 @@ pub(crate) fn shapes(patterns: &SecretPatterns, object: &mut Object) -> bool {
 pub(crate) fn shapes_of_error(patterns: &SecretPatterns, error: &mut ErrorPayload) {
     let message = patterns.redact(&error.message);
     if message.hit {
-        let message = message.text.into_owned();
-        error.message = message;
+        error.message = message.text.into_owned();
         error.redacted = true;
     }
     error.redacted |= shapes(patterns, &mut error.details);

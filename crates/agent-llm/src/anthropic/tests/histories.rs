@@ -5,11 +5,11 @@ use agent_protocol::{ContentBlock, ModelMessage, Object, Reply, Role, ToolChoice
 use agent_testkit::{Protocol, validate_request};
 use proptest::prelude::*;
 
-use super::requests::{encode, encoded, system};
+use super::requests::{encode, encoded};
 use super::*;
 use crate::ollama::Ollama;
 use crate::openai::OpenAi;
-use crate::testing::{call, properties, reply_to, request, result, said};
+use crate::testing::{call, properties, reply_to, request, result, said, system};
 
 fn message(role: Role, content: Vec<ContentBlock>) -> Arc<ModelMessage> {
     Arc::new(ModelMessage::new(role, content))

@@ -1,10 +1,10 @@
 //! What requests look like.
 
-use agent_protocol::{ContentBlock, ModelMessage, Object, Role, SystemBlock, SystemPrompt, ToolCall, ToolChoice};
+use agent_protocol::{ContentBlock, ModelMessage, Role, ToolCall, ToolChoice};
 use agent_testkit::{Protocol, validate_request};
 
 use super::*;
-use crate::testing::{call, request, result, said, tool};
+use crate::testing::{call, request, result, said, system, tool};
 
 pub(super) fn encoded(dialect: &Anthropic, request: &ModelRequest) -> String {
     let bytes = dialect.encode(request, &dialect.names(&request.tools)).unwrap();
@@ -17,19 +17,6 @@ pub(super) fn encode(dialect: &Anthropic, request: &ModelRequest) -> Value {
     let body = serde_json::from_str(&encoded(dialect, request)).unwrap();
     assert_eq!(validate_request(Protocol::Anthropic, &body), Ok(()), "{body}");
     body
-}
-
-pub(super) fn system(texts: &[&str]) -> Arc<SystemPrompt> {
-    let block = |text: &&str| SystemBlock {
-        block_id: "b".into(),
-        source: "s".into(),
-        content: (*text).to_owned(),
-        priority: 0,
-        dynamic: false,
-        token_count: 1,
-        metadata: Object::new(),
-    };
-    Arc::new(texts.iter().map(block).collect::<Vec<_>>().into())
 }
 
 fn assistant(blocks: Vec<ContentBlock>) -> Arc<ModelMessage> {

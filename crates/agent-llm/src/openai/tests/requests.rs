@@ -1,11 +1,11 @@
 //! What requests look like.
 
-use agent_protocol::{ContentBlock, ModelMessage, Role, SystemBlock, SystemPrompt, ToolCall, ToolChoice};
+use agent_protocol::{ContentBlock, ModelMessage, Role, ToolCall, ToolChoice};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 use super::*;
-use crate::testing::{call, object, request, result, said, tool};
+use crate::testing::{call, object, request, result, said, system, tool};
 
 fn with_options(options: Value) -> OpenAi {
     let mut settings = ProviderSettings::new("http://127.0.0.1:1/v1");
@@ -17,21 +17,6 @@ fn encode(dialect: &OpenAi, request: &ModelRequest) -> Value {
     let names = dialect.names(&request.tools);
     serde_json::from_slice(&dialect.encode(request, &names).unwrap()).unwrap()
 }
-
-fn system(texts: &[&str]) -> Arc<SystemPrompt> {
-    let block = |text: &&str| SystemBlock {
-        block_id: "b".into(),
-        source: "s".into(),
-        content: (*text).to_owned(),
-        priority: 0,
-        dynamic: false,
-        token_count: 1,
-        metadata: Object::new(),
-    };
-    Arc::new(texts.iter().map(block).collect::<Vec<_>>().into())
-}
-
-use agent_protocol::Object;
 
 /// A conversation with everything a message can hold.
 fn conversation() -> ModelRequest {
