@@ -13,14 +13,14 @@ mod linux;
 #[cfg(target_os = "linux")]
 use linux as system;
 #[cfg(target_os = "linux")]
-pub(crate) use linux::signal;
+pub(crate) use linux::{own_session, signal};
 
 #[cfg(not(target_os = "linux"))]
 mod none;
 #[cfg(not(target_os = "linux"))]
 use none as system;
 #[cfg(not(target_os = "linux"))]
-pub(crate) use none::signal;
+pub(crate) use none::{own_session, signal};
 
 /// One row of the process table.
 #[derive(Debug, Clone, PartialEq, Eq)]

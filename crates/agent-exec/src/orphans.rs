@@ -6,7 +6,10 @@
 //!
 //! Which children a process has is a fact about the process. So is this ledger: the one thing here that is not a call's own.
 
-use crate::{census::Process, marker::Marker};
+use crate::{
+    census::{self, Process},
+    marker::Marker,
+};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
     collections::HashSet,
@@ -140,18 +143,13 @@ pub(crate) fn of_call(leader: i32, table: &[Process], carries: impl Fn(&Process,
     if !ledger.adopts {
         return HashSet::new();
     }
-    let orphans = ledger.orphans(table, own_ids());
+    let Some(session) = census::own_session() else { return HashSet::new() };
+    let orphans = ledger.orphans(table, (rustix::process::getpid().as_raw_nonzero().get(), session));
     let (alive, ended): (Vec<_>, Vec<_>) = orphans.into_iter().partition(|orphan| orphan.alive);
     // No program is started while the ledger is held, so these pids are still theirs.
     ended.into_iter().for_each(collect);
     let mine = alive.into_iter().filter(|orphan| ledger.falls_to(leader, orphan, table, &carries));
     mine.map(|orphan| orphan.pid).collect()
-}
-
-/// Our process and session ids.
-fn own_ids() -> (i32, i32) {
-    let session = rustix::process::getsid(None).map_or(0, |session| session.as_raw_nonzero().get());
-    (rustix::process::getpid().as_raw_nonzero().get(), session)
 }
 
 fn collect(orphan: &Process) {

@@ -24,6 +24,12 @@ pub(crate) fn table() -> Option<Vec<Process>> {
     (!table.is_empty()).then_some(table)
 }
 
+/// The session of this process. It is 0 in a container whose session was started outside of it, which `getsid` of rustix
+/// takes for impossible.
+pub(crate) fn own_session() -> Option<i32> {
+    read(getpid().as_raw_nonzero().get()).map(|own| own.session)
+}
+
 fn read(pid: i32) -> Option<Process> {
     parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)
 }

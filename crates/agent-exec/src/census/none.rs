@@ -8,6 +8,10 @@ pub(crate) fn table() -> Option<Vec<Process>> {
     None
 }
 
+pub(crate) fn own_session() -> Option<i32> {
+    None
+}
+
 pub(crate) fn carries(_process: &Process, _marker: &Marker) -> bool {
     false
 }

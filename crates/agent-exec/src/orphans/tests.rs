@@ -24,6 +24,9 @@ fn orphans_are_children_that_nobody_has_started() {
     assert!(!is_orphan(&process(300, 1, 300, 70)), "somebody else's");
     assert!(!is_orphan(&process(300, 10, 9, 70)), "in our session: not started here, but no orphan of a call");
     assert!(!is_orphan(&process(200, 10, 200, 60)), "a program");
+    // In a container whose session was started outside of it.
+    let in_container = |process: &Process| ledger.orphans(&table(process), (10, 0)).contains(&process);
+    assert!(in_container(&process(300, 10, 300, 70)) && !in_container(&process(300, 10, 0, 70)));
 }
 
 #[track_caller]
