@@ -35,6 +35,31 @@ pub(crate) enum BenchError {
     Search { source: aho_corasick::BuildError },
     #[error("a request of soong-agent cannot be read")]
     Body { source: serde_json::Error },
+    #[error("the session store fails")]
+    Store {
+        #[from]
+        source: agent_store::StoreError,
+    },
+    #[error("SQLite fails")]
+    Database {
+        #[from]
+        source: rusqlite::Error,
+    },
+    #[error("an id cannot be made")]
+    Id {
+        #[from]
+        source: agent_protocol::IdError,
+    },
+    #[error("the runtime cannot be built")]
+    Runtime {
+        #[from]
+        source: agent_core::BuildError,
+    },
+    #[error("a run cannot be started")]
+    Start {
+        #[from]
+        source: agent_core::RuntimeError,
+    },
 }
 
 impl BenchError {

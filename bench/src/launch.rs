@@ -15,7 +15,7 @@ use agent_testkit::TestHome;
 use nix::sys::resource::{UsageWho, getrusage};
 use serde::{Deserialize, Serialize};
 
-use crate::{BenchError, clock};
+use crate::{BenchError, clock, own};
 
 /// First argument that makes this program a launcher. It gets the file for the program's stderr, the program and its
 /// arguments.
@@ -66,7 +66,8 @@ pub(crate) fn main(mut arguments: impl Iterator<Item = OsString>) -> Result<(), 
     let program = arguments.next().unwrap_or_default();
     let mut command = Command::new(&program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
-    let own_kib = own_peak_kib();
+    // 0 where the system does not say.
+    let own_kib = own::field("VmHWM").and_then(|kib| i64::try_from(kib).ok()).unwrap_or(0);
 
     let started = clock::now()?;
     let status = command.status().map_err(BenchError::file("start", program))?;
@@ -80,23 +81,4 @@ pub(crate) fn main(mut arguments: impl Iterator<Item = OsString>) -> Result<(), 
     let peak_kib = Some(peak_kib).filter(|peak| *peak > own_kib);
     let spent = Spent { started, wall, cpu, peak_kib, code: status.code() };
     serde_json::to_writer(io::stdout(), &spent).map_err(|source| BenchError::Launcher { source })
-}
-
-/// What this process has peaked at so far; 0 where the system does not say. (The usual call would count what the program
-/// that started this one had peaked at.)
-fn own_peak_kib() -> i64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    peak.and_then(|peak| peak.trim().strip_suffix("kB")?.trim().parse().ok()).unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn a_process_knows_its_own_peak() {
-        assert!(own_peak_kib() > 100);
-    }
 }

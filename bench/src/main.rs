@@ -9,14 +9,18 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing the figures is what this program is for")]
 
 mod clock;
+mod crowd;
 mod error;
 mod launch;
+mod own;
 mod programs;
 mod report;
 mod stage;
 mod stats;
+mod stored;
 mod suite;
 mod tools;
+mod words;
 
 use std::process::ExitCode;
 

@@ -12,6 +12,8 @@ pub(crate) struct Programs {
     pub(crate) agent: PathBuf,
     /// The unavoidable part alone.
     pub(crate) floor: PathBuf,
+    /// Whether programs are built before they are used.
+    build: bool,
 }
 
 impl Programs {
@@ -26,13 +28,22 @@ impl Programs {
                 cargo_build(&arguments)?;
             }
         }
-        let this = std::env::current_exe().map_err(BenchError::file("find", "this program"))?;
-        let beside = |name: &str| {
-            let path = this.with_file_name(name);
-            if path.is_file() { Ok(path) } else { Err(BenchError::Missing { path }) }
-        };
-        Ok(Self { agent: beside("soong-agent")?, floor: beside("floor")? })
+        Ok(Self { agent: beside("soong-agent")?, floor: beside("floor")?, build })
     }
+
+    /// A program that only one suite needs.
+    pub(crate) fn also(&self, package: &str, name: &str) -> Result<PathBuf, BenchError> {
+        if self.build {
+            cargo_build(&[&format!("--package={package}"), &format!("--bin={name}")])?;
+        }
+        beside(name)
+    }
+}
+
+fn beside(name: &str) -> Result<PathBuf, BenchError> {
+    let this = std::env::current_exe().map_err(BenchError::file("find", "this program"))?;
+    let path = this.with_file_name(name);
+    if path.is_file() { Ok(path) } else { Err(BenchError::Missing { path }) }
 }
 
 fn cargo_build(arguments: &[&str]) -> Result<(), BenchError> {

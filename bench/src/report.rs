@@ -11,10 +11,14 @@ use crate::suite::Bench;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     Millis,
+    Micros,
     Mebibytes,
+    Kibibytes,
     Bytes,
     /// Of instructions.
     Millions,
+    /// How many.
+    Count,
     /// One figure over another of the same unit.
     Ratio,
 }
@@ -23,9 +27,12 @@ impl Unit {
     fn show(self, value: f64) -> String {
         match self {
             Self::Millis => format!("{value:.2} ms"),
+            Self::Micros => format!("{value:.1} µs"),
             Self::Mebibytes => format!("{value:.1} MiB"),
+            Self::Kibibytes => format!("{value:.1} KiB"),
             Self::Bytes => format!("{value:.0} B"),
             Self::Millions => format!("{value:.2} M"),
+            Self::Count => format!("{value:.0}"),
             Self::Ratio => format!("{value:.3}"),
         }
     }

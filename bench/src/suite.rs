@@ -4,8 +4,12 @@ mod instructions;
 mod perf_1;
 mod perf_2;
 mod perf_3;
+mod perf_4;
+mod perf_5;
 mod perf_7;
 mod redactor;
+mod redactor_hits;
+mod writer;
 
 use std::time::Duration;
 
@@ -36,8 +40,18 @@ impl Suite {
 }
 
 /// All there are, in the order of the rule book.
-pub(crate) const SUITES: &[Suite] =
-    &[perf_1::SUITE, perf_2::SUITE, perf_3::SUITE, perf_7::SUITE, redactor::SUITE, instructions::SUITE];
+pub(crate) const SUITES: &[Suite] = &[
+    perf_1::SUITE,
+    perf_2::SUITE,
+    perf_3::SUITE,
+    perf_4::SUITE,
+    perf_5::SUITE,
+    perf_7::SUITE,
+    writer::SUITE,
+    redactor::SUITE,
+    redactor_hits::SUITE,
+    instructions::SUITE,
+];
 
 /// What every suite gets.
 pub(crate) struct Bench {

@@ -13,6 +13,7 @@ use crate::report::{Row, Unit};
 use crate::stats::Samples;
 use crate::suite::{Bench, Suite, millis};
 use crate::tools::Tools;
+use crate::words::Words;
 
 pub(crate) const SUITE: Suite = Suite {
     name: "perf-7",
@@ -177,48 +178,4 @@ fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> std::io::Result
     let file = File::create(path).map_err(BenchError::file("make", path))?;
     let mut out = BufWriter::with_capacity(1 << 20, file);
     fill(&mut out).and_then(|()| out.flush()).map_err(BenchError::file("write", path))
-}
-
-/// Words as sources have them, by a small generator of its own: the figures shall be about the same text everywhere.
-struct Words(u64);
-
-impl Words {
-    fn next_word(&mut self) -> &'static str {
-        const WORDS: [&str; 32] = [
-            "let ",
-            "self.",
-            "value ",
-            "= ",
-            "match ",
-            "{ ",
-            "} ",
-            "fn ",
-            "-> ",
-            "Result<",
-            "Option<",
-            "String",
-            "> ",
-            "( ",
-            ") ",
-            "iter()",
-            ".map(",
-            "|x| ",
-            "error ",
-            "path ",
-            "ABC12345 ",
-            "0x1f ",
-            "return ",
-            "if ",
-            "else ",
-            "pub ",
-            "struct ",
-            "Needle ",
-            "hay ",
-            "/// what ",
-            "&mut ",
-            "usize ",
-        ];
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        WORDS[(self.0 >> 59) as usize]
-    }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use serde::{Deserialize, Serialize};
+
 /// What the configuration asks for, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetConfig {
@@ -22,7 +24,7 @@ pub struct BudgetConfig {
 }
 
 /// What a run works with, in tokens. Every share is clamped to what fits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budgets {
     /// W: the model's context window.
     pub window: u64,

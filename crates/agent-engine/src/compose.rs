@@ -1,15 +1,18 @@
 //! From the path to one request: pure, and append-only within an epoch (CTX-1, CTX-4, CTX-5, PRV-15).
+//!
+//! A new request is made of [`Parts`] that come from the sources, a past one of those its report holds ([`crate::rebuild()`]);
+//! from there on both go the same way.
 
 use std::sync::Arc;
 
 use agent_protocol::{
-    ContentBlock, ModelMessage, ModelRequest, NodeId, NodeType, Object, Role, SystemPrompt, ToolList,
+    ContentBlock, ModelMessage, ModelRequest, NodeId, NodeType, Object, Role, SystemPrompt, ToolCallId, ToolList,
 };
 
 use crate::notes;
 use crate::path::{Group, Path, Weighed};
 use crate::render;
-use crate::run::Sources;
+use crate::run::{ModelSettings, Sources};
 use crate::tokens::{Calibration, TokenCounter};
 
 /// Where the kept part of the path begins. It only ever moves forward, and a move begins a new epoch.
@@ -43,7 +46,7 @@ pub struct Overflow {
     pub available: u64,
 }
 
-/// What went into a request and what was left out, stored as `context_built` (CTX-1).
+/// What went into a request and what was left out; part of its report, [`crate::ContextBuilt`] (CTX-1).
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextReport {
     /// First node of the kept part; pinned nodes before it are in too.
@@ -74,15 +77,8 @@ pub fn compose(
     window: Window,
     calibration: Calibration,
 ) -> Result<(ModelRequest, ContextReport), Overflow> {
-    let mut build = Build::default();
-    let input = path.last_input();
-    for group in path.groups() {
-        if is_kept(path, group, window, input) {
-            build.keep(path, group, sources.budgets.results_of_a_turn());
-        } else {
-            build.leave_out(path, group);
-        }
-    }
+    let parts = Parts::of(sources, window);
+    let build = Build::choose(path, &parts);
     let needed = calibration.apply(build.tokens);
     if needed > sources.budgets.messages {
         return Err(Overflow { needed, available: sources.budgets.messages });
@@ -91,43 +87,92 @@ pub fn compose(
         first_kept: path.nodes().get(window.first_kept).map(|node| node.node_id.clone()),
         last: path.tip().cloned(),
         nodes_in: build.nodes_in,
-        nodes_out: path.len() - build.nodes_in,
+        nodes_out: path.omitted().nodes + path.len() - build.nodes_in,
         turns_out: build.turns_out,
         results_shortened: build.shortened,
         message_tokens: build.tokens,
         request_tokens: calibration.apply(build.tokens + sources.budgets.fixed),
     };
-    Ok((request(build.finish(), sources), report))
+    Ok((build.request(&parts), report))
 }
 
-fn request(mut messages: Vec<Arc<ModelMessage>>, sources: &Sources) -> ModelRequest {
-    // Board and runtime state are no history: they come last and are made anew each turn (PRV-15).
-    messages.extend(sources.tail.iter().cloned());
-    ModelRequest {
-        model: sources.model.name.clone(),
-        system: sources.system.clone(),
-        messages,
-        tools: sources.tools.list.clone(),
-        tool_choice: sources.model.tool_choice.clone(),
-        temperature: sources.model.temperature,
-        max_output_tokens: sources.budgets.output,
-        provider_options: sources.model.provider_options.clone(),
-        metadata: Object::new(),
+/// All that a request is made of besides the nodes.
+pub(crate) struct Parts<'a> {
+    pub(crate) window: Window,
+    /// Most tokens of the results of one turn; longer ones are shortened.
+    pub(crate) results_limit: u64,
+    pub(crate) system: &'a Arc<SystemPrompt>,
+    pub(crate) tools: &'a Arc<ToolList>,
+    pub(crate) model: &'a ModelSettings,
+    pub(crate) max_output_tokens: u64,
+    pub(crate) tail: &'a [Arc<ModelMessage>],
+}
+
+impl<'a> Parts<'a> {
+    pub(crate) fn of(sources: &'a Sources, window: Window) -> Self {
+        Self {
+            window,
+            results_limit: sources.budgets.results_of_a_turn(),
+            system: &sources.system,
+            tools: &sources.tools.list,
+            model: &sources.model,
+            max_output_tokens: sources.budgets.output,
+            tail: &sources.tail,
+        }
     }
+}
+
+/// What goes with a request besides what the model is shown.
+pub(crate) fn request_metadata(call_id_prefix: &ToolCallId) -> Object {
+    Object::from_iter([("call_id_prefix".to_owned(), call_id_prefix.as_str().into())])
 }
 
 /// Collects the kept messages. The marker stands where the first turn is missing.
 #[derive(Default)]
-struct Build {
+pub(crate) struct Build {
     messages: Vec<Arc<ModelMessage>>,
     gap_at: Option<usize>,
     tokens: u64,
-    nodes_in: usize,
-    turns_out: usize,
-    shortened: usize,
+    pub(crate) nodes_in: usize,
+    pub(crate) turns_out: usize,
+    pub(crate) shortened: usize,
 }
 
 impl Build {
+    pub(crate) fn choose(path: &Path, parts: &Parts<'_>) -> Self {
+        let omitted = path.omitted();
+        let mut build = Self { turns_out: omitted.turns, ..Self::default() };
+        let input = path.last_input();
+        for group in path.groups() {
+            if omitted.nodes > 0 && group.head >= omitted.at {
+                build.gap_at.get_or_insert(build.messages.len());
+            }
+            if is_kept(path, group, parts.window, input) {
+                build.keep(path, group, parts.results_limit);
+            } else {
+                build.leave_out(path, group);
+            }
+        }
+        build
+    }
+
+    pub(crate) fn request(self, parts: &Parts<'_>) -> ModelRequest {
+        let mut messages = self.finish();
+        // Board and runtime state are no history: they come last and are made anew each turn (PRV-15).
+        messages.extend(parts.tail.iter().cloned());
+        ModelRequest {
+            model: parts.model.name.clone(),
+            system: Arc::clone(parts.system),
+            messages,
+            tools: Arc::clone(parts.tools),
+            tool_choice: parts.model.tool_choice.clone(),
+            temperature: parts.model.temperature,
+            max_output_tokens: parts.max_output_tokens,
+            provider_options: parts.model.provider_options.clone(),
+            metadata: Object::new(),
+        }
+    }
+
     fn keep(&mut self, path: &Path, group: &Group, results_limit: u64) {
         let head = &path.nodes()[group.head];
         self.add(head.message.clone(), head.tokens);
@@ -183,21 +228,11 @@ fn is_kept(path: &Path, group: &Group, window: Window, input: Option<usize>) -> 
     group.is_complete() && (group.head >= window.first_kept || is_pinned(path, group, input))
 }
 
-/// What is kept whatever the window (CTX-4).
+/// What is kept whatever the window, besides the user's message of the run (CTX-4).
+pub const PINNED: [NodeType; 3] = [NodeType::SkillContext, NodeType::MemoryContext, NodeType::InstructionContext];
+
 fn is_pinned(path: &Path, group: &Group, input: Option<usize>) -> bool {
-    if Some(group.head) == input {
-        return true;
-    }
-    match path.nodes()[group.head].node_type {
-        NodeType::SkillContext | NodeType::MemoryContext | NodeType::InstructionContext => true,
-        NodeType::Message
-        | NodeType::Compaction
-        | NodeType::ChildResult
-        | NodeType::PlanInstruction
-        | NodeType::TaskInstruction
-        | NodeType::TaskBoard
-        | NodeType::SystemNote => false,
-    }
+    Some(group.head) == input || PINNED.contains(&path.nodes()[group.head].node_type)
 }
 
 /// Where to cut so that at most `keep_tokens` are left, on group borders only. The latest exchange always stays.

@@ -9,25 +9,32 @@
 //! provider quirks, tool names (a tool declares its class), queues, ownership or time.
 //!
 //! Read in this order: [`Input`] and [`Effect`] (the alphabet), [`Run`] (the machine), [`Path`] (what the model's context
-//! is built from), [`compose()`] (how), [`Budgets`] (how much of it).
+//! is built from), [`compose()`] (how), [`Budgets`] (how much of it), [`ContextBuilt`] and [`rebuild()`] (a past request, made
+//! again).
 
 mod batch;
+mod branch;
 mod budget;
 mod compose;
 mod loops;
 mod near;
 mod notes;
 mod path;
+mod rebuild;
 mod render;
+mod report;
 mod run;
 mod tokens;
 
 pub use batch::{Batch, Slot, SlotState, next_group};
+pub use branch::{BranchError, branch_point};
 pub use budget::{BudgetConfig, BudgetError, Budgets};
-pub use compose::{ContextReport, CutPlan, Overflow, Window, compose, fixed_parts, plan_cut};
+pub use compose::{ContextReport, CutPlan, Overflow, PINNED, Window, compose, fixed_parts, plan_cut};
 pub use loops::{LoopVerdict, LoopWindow};
 pub use near::near_names;
-pub use path::{Path, PathNode};
+pub use path::{Omitted, Path, PathNode};
+pub use rebuild::{FixedParts, RebuildError, rebuild};
+pub use report::{ContextBuilt, EpochPart};
 pub use run::{
     CommitNo, Effect, Input, JobNo, Limits, ModelSettings, Outcome, Price, Relief, RequestNo, ResultKind, Run, Sources,
     Target, ToolSet, Verdict, Write,

@@ -9,7 +9,7 @@ use crate::render;
 use crate::tokens::TokenCounter;
 
 /// One node of the path, and the message it becomes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct PathNode {
     /// The node's id.
     pub node_id: NodeId,
@@ -19,6 +19,8 @@ pub struct PathNode {
     pub node_type: NodeType,
     /// Whether core wrote it in somebody's place.
     pub synthetic: bool,
+    /// Whether it is a reply that was broken off: kept for inspection, in no prompt (RUN-8).
+    pub broken: bool,
     /// Estimated tokens of the message.
     pub tokens: u64,
     /// The message; made once, so that every turn hands out the same one.
@@ -29,7 +31,7 @@ pub struct PathNode {
 pub(crate) type Weighed = (Arc<ModelMessage>, u64);
 
 /// What is kept or left out as a whole (CTX-5): one node, or an assistant's calls with their results.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Group {
     /// Index of its first node.
     pub(crate) head: usize,
@@ -52,9 +54,22 @@ impl Group {
     }
 }
 
+/// The older part of a path that was not loaded, since no request can hold it (PERF-5). To the composer it is part of what a
+/// window leaves out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Omitted {
+    /// How many nodes; none of them is pinned.
+    pub nodes: usize,
+    /// How many of them are replies.
+    pub turns: usize,
+    /// How many of the loaded nodes come before the first of them: pinned ones.
+    pub at: usize,
+}
+
 /// The active path. It grows together with the commit that stores its nodes, and only then.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Path {
+    omitted: Omitted,
     nodes: Vec<PathNode>,
     groups: Vec<Group>,
     call_ids: HashSet<ToolCallId>,
@@ -70,7 +85,16 @@ impl Path {
     /// The path that was stored, root first.
     #[must_use]
     pub fn from_nodes(nodes: impl IntoIterator<Item = Node>) -> Self {
-        let mut path = Self::new();
+        Self::without(Omitted::default(), nodes)
+    }
+
+    /// The same without its older part. What is loaded of it begins with a whole group, but for pinned nodes, and is more than
+    /// any request can hold.
+    ///
+    /// Ids of calls in the older part are not known: a provider that uses one again gets it.
+    #[must_use]
+    pub fn without(omitted: Omitted, nodes: impl IntoIterator<Item = Node>) -> Self {
+        let mut path = Self { omitted, ..Self::default() };
         for node in nodes {
             path.push(&NodeDraft {
                 node_id: node.node_id,
@@ -103,6 +127,7 @@ impl Path {
             role: draft.role,
             node_type: draft.node_type,
             synthetic: draft.node_type != NodeType::Message || draft.metadata.contains_key("synthetic"),
+            broken: is_broken(draft),
             tokens,
             message: Arc::new(message),
         });
@@ -123,20 +148,42 @@ impl Path {
         self.nodes.truncate(len);
         self.groups.retain(|group| group.head < len);
         for group in &mut self.groups {
-            for result in &mut group.results {
-                *result = result.filter(|index| *index < len);
+            if group.results.iter().flatten().any(|index| *index >= len) {
+                for result in &mut group.results {
+                    *result = result.filter(|index| *index < len);
+                }
+                // Made of results that are gone; others may come in their place.
+                group.shortened = OnceLock::new();
             }
         }
         self.call_ids = self.groups.iter().flat_map(|group| group.calls.iter().cloned()).collect();
     }
 
-    /// Number of nodes.
+    /// The path as it was when this node was its tip; `None` if the node is not on it.
+    pub(crate) fn up_to(&self, node: &NodeId) -> Option<Self> {
+        let len = self.position(node)? + 1;
+        let mut earlier = self.clone();
+        earlier.truncate(len);
+        Some(earlier)
+    }
+
+    pub(crate) fn position(&self, node: &NodeId) -> Option<usize> {
+        self.nodes.iter().rposition(|known| known.node_id == *node)
+    }
+
+    /// What was not loaded.
+    #[must_use]
+    pub fn omitted(&self) -> Omitted {
+        self.omitted
+    }
+
+    /// Number of loaded nodes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is no node.
+    /// Whether no node is loaded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
@@ -167,16 +214,19 @@ impl Path {
     /// Calls that never got a result, oldest first: the process ended before it was stored.
     #[must_use]
     pub fn unanswered(&self) -> Vec<(ToolCallId, String)> {
-        let mut open = Vec::new();
-        for group in self.groups.iter().filter(|group| !group.is_complete()) {
-            let calls = calls_of(&self.nodes[group.head].message.content);
-            for (call, result) in calls.zip(&group.results) {
-                if result.is_none() {
-                    open.push((call.tool_call_id.clone(), call.name.clone()));
-                }
-            }
-        }
-        open
+        let calls = self.open_calls().into_iter().flat_map(|(_, calls)| calls);
+        calls.map(|call| (call.tool_call_id.clone(), call.name.clone())).collect()
+    }
+
+    /// The same, by the replies that make them: each with its node.
+    pub(crate) fn open_calls(&self) -> Vec<(&NodeId, Vec<&ToolCall>)> {
+        let open = self.groups.iter().filter(|group| !group.is_complete());
+        open.map(|group| {
+            let head = &self.nodes[group.head];
+            let calls = calls_of(&head.message.content).zip(&group.results);
+            (&head.node_id, calls.filter(|(_, result)| result.is_none()).map(|(call, _)| call).collect())
+        })
+        .collect()
     }
 
     /// Index of the newest thing a person said.
@@ -187,6 +237,12 @@ impl Path {
 
 fn calls_of(content: &[ContentBlock]) -> impl Iterator<Item = &ToolCall> {
     content.iter().filter_map(ContentBlock::as_tool_call)
+}
+
+/// As the machine marks replies that it keeps beside the path.
+fn is_broken(draft: &NodeDraft) -> bool {
+    let is_set = |key: &&str| draft.metadata.get(*key).and_then(serde_json::Value::as_bool).unwrap_or(false);
+    draft.role == Role::Assistant && ["partial", "aborted", "failed"].iter().any(is_set)
 }
 
 /// The call a tool node answers.

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use agent_protocol::Object;
+
 use crate::redact::Redactor;
 
 /// Most bytes of an answer that are kept.
@@ -18,6 +20,8 @@ pub struct RawExchange {
     pub provider: String,
     /// The address, without query.
     pub url: String,
+    /// What the request's maker wrote into its metadata: whose it is. It was not sent.
+    pub metadata: Object,
     /// Which attempt this was, from 1.
     pub attempt: u32,
     /// The body of the request. Headers, and with them the key, are not part of it.
@@ -99,6 +103,7 @@ mod tests {
         let exchange = RawExchange {
             provider: "openai".into(),
             url: "u".into(),
+            metadata: Object::new(),
             attempt: 1,
             request: "{\"a\":\"sk-0123456789\"}".into(),
             status: None,

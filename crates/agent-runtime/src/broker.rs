@@ -233,7 +233,7 @@ fn request(asked: &Asked<'_>, question: &Question) -> PermissionRequest {
         tags: tool.tags.clone(),
         args_summary: summary.args_summary,
         target_scope: summary.target_scope,
-        cwd: summary.cwd.unwrap_or_else(|| quote_name(run.session.cwd())),
+        cwd: summary.cwd.unwrap_or_else(|| quote_name(&run.open.cwd)),
         env_summary: summary.env_summary,
         network_host: summary.network_host,
         dangerous: question.dangerous,

@@ -152,7 +152,7 @@ impl Calls {
                 tool_call_id: call.clone(),
                 finished: self.finished.clone(),
             }),
-            versions: run.session.versions.clone(),
+            versions: run.open.versions.clone(),
             result_bytes: self.result_bytes,
             secrets: run.redactor.secrets().clone(),
         }

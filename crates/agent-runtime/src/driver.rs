@@ -7,7 +7,7 @@ use std::time::Duration;
 use agent_engine::{CommitNo, Effect, Input, Relief, RequestNo, Run, Sources, Target, Write as Wanted};
 use agent_llm::ProviderAdapter;
 use agent_protocol::{
-    EndReason, ErrorPayload, EventDraft, EventType, Level, ModelFault, ModelRequest, RunPatch, RunStatus,
+    EndReason, ErrorPayload, EventDraft, EventType, Level, ModelFault, ModelRequest, NodeId, RunPatch, RunStatus, Usage,
 };
 use agent_store::{RunRow, StoreError, Write};
 use futures::FutureExt;
@@ -19,19 +19,28 @@ use tokio_util::sync::CancellationToken;
 use crate::calls::{Calls, Done, Job};
 use crate::caught::caught;
 use crate::handle::{RunResult, Standing};
+use crate::line::Turn;
 use crate::model_call;
-use crate::session::{Occupied, RunContext};
+use crate::raw::{self, RunExchanges};
+use crate::session::{Rest, RunContext, Session};
 
 /// Everything one run works with.
 pub(crate) struct Driver {
-    pub(crate) occupied: Occupied,
+    /// The session is this run's until it is dropped.
+    pub(crate) turn: Turn<Session>,
     pub(crate) context: Arc<RunContext>,
     pub(crate) provider: Arc<dyn ProviderAdapter>,
     pub(crate) machine: Run,
     pub(crate) calls: Calls,
     pub(crate) sources: Sources,
-    /// Rows and bytes that go into the first commit.
+    /// What travels to and from the server, if somebody debugs.
+    pub(crate) raw: Option<RunExchanges>,
+    /// Rows, bytes and events that go into the first commit.
     pub(crate) prelude: Vec<Write>,
+    /// A commit that goes together with the next one, and its number.
+    pub(crate) held: Option<(CommitNo, Vec<Wanted>)>,
+    /// Something could not be stored, so the path here may not be the one that is stored.
+    pub(crate) store_failed: bool,
     pub(crate) cancel: CancellationToken,
     pub(crate) cancel_timeout: Duration,
     pub(crate) standing: watch::Sender<Standing>,
@@ -84,8 +93,8 @@ impl Driver {
             // Should that fail, the next claim of the session ends it.
             let _ = self.context.commit(failed(run, &fault)).await;
         }
-        let Self { occupied, context, standing, .. } = self;
-        drop(occupied);
+        let Self { turn, context, standing, .. } = self;
+        drop(turn);
         context.live.close();
         let result = RunResult { status: RunStatus::Failed, end_reason: Some(EndReason::Failed), error: Some(fault) };
         standing.send_replace(Standing { status: RunStatus::Failed, result: Some(result) });
@@ -93,8 +102,12 @@ impl Driver {
 
     fn finish(self, end: EndReason, error: Option<ErrorPayload>) {
         let status = end.status();
-        self.occupied.put_rest(self.machine.into_path());
-        drop(self.occupied);
+        // Otherwise the next run reads what was stored.
+        if !self.store_failed {
+            let (path, calibration) = self.machine.into_path();
+            self.context.open.put_rest(Rest { path, calibration, started: None });
+        }
+        drop(self.turn);
         self.context.live.close();
         let result = RunResult { status, end_reason: Some(end), error };
         self.standing.send_replace(Standing { status, result: Some(result) });
@@ -109,6 +122,10 @@ impl Driver {
             }
             if let Some(input) = outside.ready.pop_front() {
                 return input;
+            }
+            // Nothing waits for something outside before what came before it is stored.
+            if !self.commit_held(outside).await {
+                continue;
             }
             let done = tokio::select! {
                 biased;
@@ -130,29 +147,67 @@ impl Driver {
     }
 
     /// One step and its effects. When a commit fails, nothing after it is performed.
+    ///
+    /// A step that only stores something and gathers goes into one transaction with the step after it: nothing happens
+    /// outside between the two.
     async fn step(&mut self, input: Input, outside: &mut Outside) -> Option<(EndReason, Option<ErrorPayload>)> {
         if let Input::CallDone { call, .. } = &input {
             self.calls.forget(call);
         }
-        for effect in self.machine.step(input) {
+        let effects = self.machine.step(input);
+        let may_wait = Effect::commit_may_wait(&effects);
+        for effect in effects {
             match effect {
                 Effect::Commit { commit, writes } => {
-                    if let Err(error) = self.commit(writes).await {
-                        outside.ready.push_front(store_failed(commit, &error));
+                    let (number, mut all) = self.held.take().unwrap_or((commit, Vec::new()));
+                    all.extend(writes);
+                    if may_wait {
+                        self.held = Some((number, all));
+                    } else if !self.commit(number, all, outside).await {
                         return None;
                     }
                 }
-                Effect::Finish { end, error } => return Some((end, error)),
-                other => self.perform(other, outside),
+                Effect::Gather => self.perform(Effect::Gather, outside),
+                other => {
+                    if !self.commit_held(outside).await {
+                        return None;
+                    }
+                    match other {
+                        Effect::Finish { end, error } => return Some((end, error)),
+                        other => self.perform(other, outside),
+                    }
+                }
             }
         }
         None
     }
 
-    async fn commit(&mut self, wanted: Vec<Wanted>) -> Result<(), StoreError> {
+    async fn commit_held(&mut self, outside: &mut Outside) -> bool {
+        match self.held.take() {
+            Some((number, writes)) => self.commit(number, writes, outside).await,
+            None => true,
+        }
+    }
+
+    /// Whether it was stored; if not, the machine hears of it next.
+    async fn commit(&mut self, number: CommitNo, wanted: Vec<Wanted>, outside: &mut Outside) -> bool {
+        match self.store(wanted).await {
+            Ok(()) => true,
+            Err(error) => {
+                self.store_failed = true;
+                outside.ready.push_front(Input::StoreFailed { commit: number, error: error.payload() });
+                false
+            }
+        }
+    }
+
+    async fn store(&mut self, wanted: Vec<Wanted>) -> Result<(), StoreError> {
         let mut writes = std::mem::take(&mut self.prelude);
-        writes.extend(self.context.session.versions.take_unstored());
+        writes.extend(self.context.open.versions.take_unstored());
         writes.extend(self.calls.finished_artifacts().take());
+        if let Some(raw) = &self.raw {
+            writes.extend(raw.take().await);
+        }
         let status = wanted.iter().rev().find_map(|write| match write {
             Wanted::Run(patch) => Some(patch.status),
             _ => None,
@@ -193,7 +248,11 @@ impl Driver {
         }
     }
 
-    fn call_model(&self, number: RequestNo, request: ModelRequest, outside: &mut Outside) {
+    fn call_model(&self, number: RequestNo, mut request: ModelRequest, outside: &mut Outside) {
+        if self.raw.is_some() {
+            request.metadata.insert(raw::RUN_ID.to_owned(), self.context.run_id.as_str().into());
+            request.metadata.insert(raw::REQUEST.to_owned(), number.0.into());
+        }
         let cancel = CancellationToken::new();
         outside.model = Some((number, cancel.clone()));
         let asked = model_call::ask(Arc::clone(&self.context), Arc::clone(&self.provider), number, request, cancel);
@@ -226,14 +285,24 @@ impl Driver {
 
 /// The end of a run that could not end itself.
 pub(crate) fn failed(run: RunRow, error: &ErrorPayload) -> Vec<Write> {
+    failed_patch(error, run.end_node_id, run.turn_count, run.usage)
+}
+
+/// The same for one of which this much is known.
+pub(crate) fn failed_patch(
+    error: &ErrorPayload,
+    end_node_id: Option<NodeId>,
+    turn_count: u32,
+    usage: Usage,
+) -> Vec<Write> {
     vec![
         Write::Event(EventDraft::new(EventType::LoopFailed).level(Level::Error).error(error)),
         Write::RunPatch(RunPatch {
             status: RunStatus::Failed,
             end_reason: Some(EndReason::Failed),
-            end_node_id: run.end_node_id,
-            turn_count: run.turn_count,
-            usage: run.usage,
+            end_node_id,
+            turn_count,
+            usage,
             error: Some(error.clone()),
         }),
     ]
@@ -244,10 +313,6 @@ async fn expired(drain: &mut Option<std::pin::Pin<Box<tokio::time::Sleep>>>) {
         Some(sleep) => sleep.await,
         None => std::future::pending().await,
     }
-}
-
-fn store_failed(commit: CommitNo, error: &StoreError) -> Input {
-    Input::StoreFailed { commit, error: error.payload() }
 }
 
 fn agent_status(context: &RunContext, status: RunStatus) -> Write {

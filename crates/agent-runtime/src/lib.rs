@@ -7,6 +7,7 @@
 //! Read in this order: [`Runtime`] (one per process and project), [`RunHandle`] (one per run), [`EventStream`] (what a
 //! user watches), [`RuntimeSettings`] and [`Ports`] (what it is made of).
 
+mod archive;
 mod artifacts;
 mod broker;
 mod calls;
@@ -14,19 +15,34 @@ mod caught;
 mod driver;
 mod error;
 mod handle;
+mod launch;
+mod line;
 mod live;
 mod model_call;
+mod raw;
 mod redact;
 mod runtime;
 mod session;
+mod sessions;
 mod settings;
 mod sources;
 mod versions;
 
+pub use agent_engine::{BranchError, RebuildError};
+pub use agent_store::{
+    AgentRow as AgentInfo, ArtifactRow as ArtifactInfo, DeletedArtifacts, DeletedSession, FileFailure, Owner,
+    ReplayCursor, ReplayPage, RunRow as RunInfo, SearchHit, SessionFilter, SessionRow as SessionInfo, SessionStatus,
+    SessionSummary,
+};
+pub use archive::{
+    Archive, ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult, Missing, Replay,
+    ReplayResult, RunInspection, SessionListing, Standing, TurnInspection, TurnReply, TurnReport,
+};
 pub use broker::{CallbackError, PermissionCallback};
 pub use error::RuntimeError;
 pub use handle::{CancelResult, RunHandle, RunResult};
 pub use live::{EventStream, StreamTaken};
+pub use raw::RawExchanges;
 pub use runtime::{Runtime, StartOptions, UserMessage};
 pub use settings::{Ports, RuntimeSettings};
 pub use sources::{check_budgets, system_prompt};

@@ -6,7 +6,7 @@ use agent_engine::{Input, RequestNo};
 use agent_llm::ProviderAdapter;
 use agent_policy::SecretStream;
 use agent_protocol::{
-    ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelEvent, ModelFault, ModelRequest, Object,
+    ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelEvent, ModelFault, ModelRequest, Object, Reply,
 };
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
@@ -23,14 +23,14 @@ pub(crate) async fn ask(
 ) -> Input {
     run.live.begin_message();
     let mut shown = Shown::new(&run);
+    let mut started = Object::new();
     let mut events = provider.stream(request, cancel);
     while let Some(event) = events.next().await {
         match event {
-            ModelEvent::Started { model, mut metadata } => {
-                metadata.insert("model".to_owned(), model.into());
-                let mut started = EventDraft::new(EventType::ModelStarted);
-                started.payload = metadata;
-                run.record(vec![started]).await;
+            // Told with the reply: a transaction of its own would cost more than it says.
+            ModelEvent::Started { model, metadata } => {
+                started = metadata;
+                started.insert("model".to_owned(), model.into());
             }
             ModelEvent::TextDelta { text } => shown.text(&text),
             ModelEvent::ReasoningDelta { text } => {
@@ -54,6 +54,7 @@ pub(crate) async fn ask(
             }
             ModelEvent::Completed(mut reply) => {
                 shown.finish();
+                add(&mut reply, started);
                 run.redactor.reply(&mut reply);
                 return Input::ModelDone { request: number, reply };
             }
@@ -61,6 +62,7 @@ pub(crate) async fn ask(
                 shown.finish();
                 run.redactor.error(&mut error);
                 if let Some(partial) = &mut partial {
+                    add(partial, started);
                     run.redactor.reply(partial);
                 }
                 return Input::ModelFailed { request: number, fault, error, partial };
@@ -73,6 +75,13 @@ pub(crate) async fn ask(
         format!("the provider {} ended its stream without saying how", provider.key()),
     );
     Input::ModelFailed { request: number, fault: ModelFault::Fatal, error, partial: None }
+}
+
+/// What the server said at the start, where the end does not say it again.
+fn add(reply: &mut Reply, started: Object) {
+    for (key, value) in started {
+        reply.metadata.entry(key).or_insert(value);
+    }
 }
 
 /// Text on its way to the live stream, without known secrets even where one is cut by a delta's end.

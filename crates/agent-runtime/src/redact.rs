@@ -1,8 +1,104 @@
-//! Known secret values are replaced before anything reaches the machine, the store or the live stream (STO-10).
+//! Known secret values are replaced before anything reaches the machine, the store or the live stream; what looks like a secret
+//! is stored and not shown (STO-10).
 
-use agent_policy::{KnownSecrets, SecretPatterns};
+use std::sync::Arc;
+
+use agent_policy::{KnownSecrets, Redacted, SecretPatterns};
 use agent_protocol::{ContentBlock, ErrorPayload, Object, Reply, ToolCallId};
 use serde_json::Value;
+
+/// What finds secrets: by their values, or by their looks.
+pub(crate) trait Finder {
+    /// The text without them.
+    fn in_text<'t>(&self, text: &'t str) -> Redacted<'t>;
+
+    /// Takes them out of all strings; whether there was one.
+    fn in_json(&self, value: &mut Value) -> bool;
+}
+
+impl Finder for KnownSecrets {
+    fn in_text<'t>(&self, text: &'t str) -> Redacted<'t> {
+        self.redact(text)
+    }
+
+    fn in_json(&self, value: &mut Value) -> bool {
+        self.redact_json(value)
+    }
+}
+
+impl Finder for SecretPatterns {
+    fn in_text<'t>(&self, text: &'t str) -> Redacted<'t> {
+        self.redact(text)
+    }
+
+    fn in_json(&self, value: &mut Value) -> bool {
+        self.redact_json(value)
+    }
+}
+
+/// Takes secrets out of a text; whether there was one. So do the others here.
+pub(crate) fn in_text(finder: &impl Finder, text: &mut String) -> bool {
+    let redacted = finder.in_text(text);
+    let hit = redacted.hit;
+    if hit {
+        *text = redacted.text.into_owned();
+    }
+    hit
+}
+
+pub(crate) fn in_object(finder: &impl Finder, object: &mut Object) -> bool {
+    if object.is_empty() {
+        return false;
+    }
+    // Lends the fields of the object as the value that they are.
+    let mut value = Value::Object(std::mem::take(object));
+    let hit = finder.in_json(&mut value);
+    if let Value::Object(fields) = value {
+        *object = fields;
+    }
+    hit
+}
+
+/// Names and ids stay: what refers to them must find them.
+pub(crate) fn in_blocks(finder: &impl Finder, blocks: &mut [ContentBlock]) -> bool {
+    blocks.iter_mut().map(|block| in_block(finder, block)).fold(false, |hit, found| hit | found)
+}
+
+fn in_block(finder: &impl Finder, block: &mut ContentBlock) -> bool {
+    match block {
+        ContentBlock::Text(text) => in_text(finder, &mut text.text),
+        ContentBlock::Json(json) => {
+            let in_data = json.data.as_mut().is_some_and(|data| finder.in_json(data));
+            in_optional_text(finder, json.summary.as_mut()) || in_data
+        }
+        ContentBlock::ToolCall(call) => {
+            let in_arguments = in_object(finder, &mut call.arguments);
+            in_object(finder, &mut call.metadata) || in_arguments
+        }
+        ContentBlock::ToolResult(result) => {
+            let in_content = in_blocks(finder, &mut result.content);
+            let in_error = result.error.as_mut().is_some_and(|error| in_error(finder, error));
+            in_object(finder, &mut result.metadata) || in_error || in_content
+        }
+        ContentBlock::ArtifactRef(artifact) => in_optional_text(finder, artifact.summary.as_mut()),
+    }
+}
+
+/// The same for blocks that others may share.
+pub(crate) fn in_shared_blocks(finder: &impl Finder, blocks: &mut Arc<[ContentBlock]>) -> bool {
+    in_blocks(finder, Arc::make_mut(blocks))
+}
+
+pub(crate) fn in_optional_text(finder: &impl Finder, text: Option<&mut String>) -> bool {
+    text.is_some_and(|text| in_text(finder, text))
+}
+
+pub(crate) fn in_error(finder: &impl Finder, error: &mut ErrorPayload) -> bool {
+    let in_message = in_text(finder, &mut error.message);
+    let hit = in_object(finder, &mut error.details) || in_message;
+    error.redacted |= hit;
+    hit
+}
 
 /// Replaces known secrets in everything a run takes in.
 #[derive(Debug, Clone)]
@@ -28,56 +124,32 @@ impl Redactor {
     }
 
     pub(crate) fn text(&self, text: &mut String) -> bool {
-        if !self.active {
-            return false;
-        }
-        let redacted = self.secrets.redact(text);
-        let hit = redacted.hit;
-        if hit {
-            *text = redacted.text.into_owned();
-        }
-        hit
+        self.active && in_text(&self.secrets, text)
     }
 
     pub(crate) fn blocks(&self, blocks: &mut [ContentBlock]) -> bool {
         if !self.active {
             return false;
         }
-        blocks.iter_mut().map(|block| self.block(block)).fold(false, |hit, found| hit | found)
+        let in_words = blocks.iter_mut().map(|block| self.words(block)).fold(false, |hit, found| hit | found);
+        in_blocks(&self.secrets, blocks) || in_words
     }
 
-    fn block(&self, block: &mut ContentBlock) -> bool {
+    /// Name and id of a call, where the model has put a known value there.
+    fn words(&self, block: &mut ContentBlock) -> bool {
         match block {
-            ContentBlock::Text(text) => self.text(&mut text.text),
-            ContentBlock::Json(json) => {
-                let in_data = json.data.as_mut().is_some_and(|data| self.secrets.redact_json(data));
-                json.summary.as_mut().is_some_and(|summary| self.text(summary)) || in_data
-            }
-            ContentBlock::ToolCall(call) => {
-                let in_name = self.text(&mut call.name) | self.id(&mut call.tool_call_id);
-                let in_arguments = self.object(&mut call.arguments);
-                self.object(&mut call.metadata) | in_arguments | in_name
-            }
-            ContentBlock::ToolResult(result) => {
-                let in_content = self.blocks(&mut result.content);
-                result.error.as_mut().is_some_and(|error| self.error(error)) || in_content
-            }
-            ContentBlock::ArtifactRef(artifact) => artifact.summary.as_mut().is_some_and(|summary| self.text(summary)),
+            ContentBlock::ToolCall(call) => self.text(&mut call.name) | self.id(&mut call.tool_call_id),
+            ContentBlock::ToolResult(result) => self.blocks(&mut result.content),
+            ContentBlock::Text(_) | ContentBlock::Json(_) | ContentBlock::ArtifactRef(_) => false,
         }
     }
 
     pub(crate) fn object(&self, object: &mut Object) -> bool {
-        if !self.active {
-            return false;
-        }
-        as_json(object, |value| self.secrets.redact_json(value))
+        self.active && in_object(&self.secrets, object)
     }
 
     pub(crate) fn error(&self, error: &mut ErrorPayload) -> bool {
-        let in_message = self.text(&mut error.message);
-        let hit = self.object(&mut error.details) || in_message;
-        error.redacted |= hit;
-        hit
+        self.active && in_error(&self.secrets, error)
     }
 
     pub(crate) fn reply(&self, reply: &mut Reply) {
@@ -101,27 +173,12 @@ impl Redactor {
 
 /// Takes what looks like a secret out of what is shown; what is stored stays as it is (STO-10).
 pub(crate) fn shapes(patterns: &SecretPatterns, object: &mut Object) -> bool {
-    as_json(object, |value| patterns.redact_json(value))
-}
-
-/// Lends the fields of an object as the value that they are.
-fn as_json(object: &mut Object, redact: impl FnOnce(&mut Value) -> bool) -> bool {
-    let mut value = Value::Object(std::mem::take(object));
-    let hit = redact(&mut value);
-    if let Value::Object(fields) = value {
-        *object = fields;
-    }
-    hit
+    in_object(patterns, object)
 }
 
 /// The same for an error.
 pub(crate) fn shapes_of_error(patterns: &SecretPatterns, error: &mut ErrorPayload) {
-    let message = patterns.redact(&error.message);
-    if message.hit {
-        error.message = message.text.into_owned();
-        error.redacted = true;
-    }
-    error.redacted |= shapes(patterns, &mut error.details);
+    in_error(patterns, error);
 }
 
 #[cfg(test)]

@@ -1,32 +1,31 @@
 //! One runtime per project: opens sessions, starts runs, ends everything it started.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use agent_engine::{Calibration, Input, Path, Run, ToolSet};
+use agent_engine::ToolSet;
 use agent_llm::ProviderAdapter;
 use agent_policy::SecretPatterns;
-use agent_protocol::{
-    AgentId, AgentType, ContentBlock, ErrorCode, ErrorPayload, Object, RunId, RunMode, RunStatus, SessionId,
-    SystemPrompt, ToolClass, ToolDefinition,
-};
-use agent_store::{ArtifactWriter, Commit, Lease, NewRun, NewSession, SessionRow, SessionStore, Write};
+use agent_protocol::{ContentBlock, RunId, RunMode, RunStatus, SessionId, SystemPrompt, ToolClass, ToolDefinition};
+use agent_store::{ArtifactWriter, SessionArchive, SessionStore};
 use agent_tools::{RegisterError, Tool};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use crate::archive::Archive;
 use crate::broker::Broker;
 use crate::calls::{Calls, Tools};
-use crate::driver::{Driver, failed};
 use crate::handle::{RunHandle, Standing};
+use crate::launch::{Entry, Launch};
+use crate::line::{self, MAX_WAITING, Place};
 use crate::live::Live;
+use crate::raw::RunExchanges;
 use crate::redact::Redactor;
-use crate::session::{Occupied, RunContext, Session, fresh_id};
+use crate::session::{Open, RunContext, Session, fresh_id};
+use crate::sessions::Sessions;
 use crate::sources::{RunSources, run_sources, system_prompt, tool_set};
-use crate::versions::Versions;
-use crate::{Ports, RuntimeError, RuntimeSettings};
+use crate::{Ports, RawExchanges, RuntimeError, RuntimeSettings};
 
 /// What a user says.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +69,9 @@ pub struct Runtime {
     broker: Arc<Broker>,
     redactor: Redactor,
     patterns: SecretPatterns,
-    sessions: Mutex<HashMap<SessionId, Arc<Session>>>,
+    raw: Option<RawExchanges>,
+    sessions: Arc<Sessions>,
+    archive: Arc<dyn SessionArchive>,
     runs: TaskTracker,
     stop: CancellationToken,
 }
@@ -80,15 +81,21 @@ impl Runtime {
     /// opened; a run that starts all the same is refused.
     #[must_use]
     pub fn new(settings: RuntimeSettings, ports: Ports) -> Self {
-        let Ports { store, artifacts, provider, tools, rules, secrets, patterns, permission } = ports;
+        let Ports { store, archive, artifacts, provider, tools, rules, secrets, patterns, raw, permission } = ports;
         Self {
             system: Arc::new(system_prompt(&settings.environment)),
             broker: Arc::new(Broker::new(permission, rules, settings.policy.clone(), settings.permission_timeout)),
             redactor: Redactor::new(secrets),
             patterns,
+            raw,
             tools: Arc::new(RwLock::new(tools)),
             tool_set: Mutex::new(None),
-            sessions: Mutex::default(),
+            sessions: Sessions::new(
+                Arc::clone(&store),
+                settings.project.to_string_lossy().into_owned(),
+                settings.budgets.context_window,
+            ),
+            archive,
             runs: TaskTracker::new(),
             stop: CancellationToken::new(),
             settings,
@@ -119,10 +126,12 @@ impl Runtime {
             .clone()
     }
 
-    /// Starts a run. Returns at once; everything later is in its events.
+    /// Starts a run. Returns at once; everything later is in its events. While the session works on an earlier message the
+    /// run is queued and starts in its turn (RUN-1).
     ///
     /// # Errors
-    /// If the message is empty, the session cannot be had, or the runtime is closed. Then nothing was created.
+    /// If the message is empty, the session cannot be had, too many runs wait for it, or the runtime is closed. Then nothing
+    /// was created.
     pub async fn start(
         &self,
         message: impl Into<UserMessage> + Send,
@@ -140,48 +149,41 @@ impl Runtime {
         }
         self.redactor.blocks(&mut message.content);
         let sources = run_sources(&self.settings, &self.system, &self.effective_tools())?;
-        let session = match &options.session_id {
-            Some(id) => self.open_session(id).await?,
-            None => self.new_session().await?,
+        let (session, open) = match &options.session_id {
+            Some(id) => self.sessions.open(id).await?,
+            None => self.sessions.create().await?,
         };
-        let busy = || RuntimeError::SessionBusy { session_id: session.id().clone() };
-        let occupied = session.occupy().ok_or_else(busy)?;
-        let rest = match occupied.take_rest() {
-            Some(rest) => rest,
-            None => (self.load_path(session.id()).await?, Calibration::default()),
-        };
-        Ok(self.launch(occupied, rest, sources, message))
+        let full = || RuntimeError::QueueFull { session_id: session.id().clone(), waiting: MAX_WAITING };
+        let place = line::join(&session).ok_or_else(full)?;
+        Ok(self.launch((session, open), place, sources, message))
     }
 
     fn launch(
         &self,
-        occupied: Occupied,
-        (path, calibration): (Path, Calibration),
+        (session, open): (Arc<Session>, Arc<Open>),
+        place: Place<Session>,
         RunSources { sources, blobs }: RunSources,
         message: UserMessage,
     ) -> RunHandle {
         let run_id = fresh_id(RunId::PREFIX, RunId::parse, Uuid::now_v7());
-        let session = Arc::clone(&occupied.session);
         let live = Arc::new(Live::new(session.id().clone(), run_id.clone(), self.patterns.clone()));
         let context = Arc::new(RunContext {
-            agent_id: session.agent_id.clone(),
+            agent_id: open.agent_id.clone(),
             run_id: run_id.clone(),
             store: Arc::clone(&self.store),
             live: Arc::clone(&live),
             redactor: self.redactor.clone(),
             session,
+            open,
         });
         let cancel = self.stop.child_token();
-        let (standing, watched) = watch::channel(Standing { status: RunStatus::Pending, result: None });
-        let new_run = Write::Run(NewRun {
-            run_id: run_id.clone(),
-            agent_id: context.agent_id.clone(),
-            status: RunStatus::Pending,
-            start_node_id: None,
-            metadata: Object::new(),
-        });
+        let status = match &place {
+            Place::First(_) => RunStatus::Pending,
+            Place::Waiting { .. } => RunStatus::Queued,
+        };
+        let (standing, watched) = watch::channel(Standing { status, result: None });
         let handle = RunHandle {
-            run_id: run_id.clone(),
+            run_id,
             session_id: context.session.id().clone(),
             agent_id: context.agent_id.clone(),
             live,
@@ -190,7 +192,19 @@ impl Runtime {
             standing: watched,
             cancel_timeout: self.settings.cancel_timeout,
         };
-        let driver = Driver {
+        let raw = self.raw.as_ref().map(|exchanges| {
+            RunExchanges {
+                exchanges: exchanges.clone(),
+                run_id: context.run_id.clone(),
+                session_id: context.session.id().clone(),
+                writer: self.artifacts.clone(),
+                redactor: self.redactor.clone(),
+                patterns: self.patterns.clone(),
+            }
+            .listen()
+        });
+        let launch = Launch {
+            raw,
             calls: Calls::new(
                 Arc::clone(&context),
                 Arc::clone(&self.tools),
@@ -198,97 +212,31 @@ impl Runtime {
                 self.artifacts.clone(),
                 self.settings.result_bytes,
             ),
+            entry: Entry { context, sessions: Arc::clone(&self.sessions), cancel, standing },
             provider: Arc::clone(&self.provider),
-            machine: Run::new(self.settings.limits.clone(), run_id, path, calibration),
-            prelude: std::iter::once(new_run).chain(blobs).collect(),
+            limits: self.settings.limits.clone(),
+            message: message.content,
             cancel_timeout: self.settings.cancel_timeout,
-            occupied,
-            context,
             sources,
-            cancel,
-            standing,
+            blobs,
         };
-        self.runs.spawn(driver.drive(Input::Start { content: message.content }));
+        self.runs.spawn(launch.run(place));
         handle
     }
 
-    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Looks back at what is stored.
+    #[must_use]
+    pub fn archive(&self) -> Archive {
+        Archive::shared(Arc::clone(&self.store), Arc::clone(&self.archive), self.patterns.clone())
     }
 
-    fn project(&self) -> String {
-        self.settings.project.to_string_lossy().into_owned()
-    }
-
-    async fn new_session(&self) -> Result<Arc<Session>, RuntimeError> {
-        let session_id = fresh_id(SessionId::PREFIX, SessionId::parse, Uuid::now_v7());
-        let agent_id = fresh_id(AgentId::PREFIX, AgentId::parse, Uuid::now_v7());
-        let new = NewSession {
-            session_id,
-            cwd: self.project(),
-            root_agent_id: agent_id.clone(),
-            agent_type: AgentType::Main,
-            metadata: Object::new(),
-        };
-        let lease = self.store.create_session(new).await?;
-        Ok(self.keep(Session::new(lease, agent_id, self.project(), Path::new(), Versions::default())))
-    }
-
-    /// A session of this process, or one that is claimed from the store.
-    async fn open_session(&self, id: &SessionId) -> Result<Arc<Session>, RuntimeError> {
-        if let Some(session) = self.sessions().get(id) {
-            return Ok(Arc::clone(session));
-        }
-        // Looked at before it is claimed: a session of another project is none of ours to own.
-        if let Some(row) = self.store.session(id).await? {
-            self.check_project(&row)?;
-        }
-        let (row, lease) = self.store.claim_session(id).await?;
-        self.check_project(&row)?;
-        self.end_interrupted_runs(&lease).await?;
-        let path = match &row.active_node_id {
-            Some(leaf) => Path::from_nodes(self.store.load_path(id, leaf).await?),
-            None => Path::new(),
-        };
-        let versions = Versions::stored(self.store.file_versions(id).await?);
-        Ok(self.keep(Session::new(lease, row.root_agent_id, row.cwd, path, versions)))
-    }
-
-    fn keep(&self, session: Session) -> Arc<Session> {
-        let session = Arc::new(session);
-        self.sessions().insert(session.id().clone(), Arc::clone(&session));
-        session
-    }
-
-    async fn load_path(&self, id: &SessionId) -> Result<Path, RuntimeError> {
-        let active = self.store.session(id).await?.and_then(|row| row.active_node_id);
-        Ok(match active {
-            Some(leaf) => Path::from_nodes(self.store.load_path(id, &leaf).await?),
-            None => Path::new(),
-        })
-    }
-
-    fn check_project(&self, row: &SessionRow) -> Result<(), RuntimeError> {
-        if row.cwd == self.project() {
-            return Ok(());
-        }
-        Err(RuntimeError::OtherProject {
-            session_id: row.session_id.clone(),
-            cwd: row.cwd.clone(),
-            project: self.project(),
-        })
-    }
-
-    /// Runs whose process is gone have failed (RUN-20). What they left open on the path, the next run answers.
-    async fn end_interrupted_runs(&self, lease: &Lease) -> Result<(), RuntimeError> {
-        let error = ErrorPayload::new(ErrorCode::InternalError, "process ended during the run");
-        let error = error.detail("kind", "interrupted");
-        for run in self.store.unfinished_runs(lease.session_id()).await? {
-            let commit =
-                Commit { agent_id: run.agent_id.clone(), run_id: run.run_id.clone(), writes: failed(run, &error) };
-            self.store.commit(lease, commit).await?;
-        }
-        Ok(())
+    /// Gives up a session of this runtime that is idle, so that it can be changed from outside of runs; one that this
+    /// runtime does not own is left alone.
+    ///
+    /// # Errors
+    /// [`RuntimeError::SessionBusy`] while a run works on it or waits for it.
+    pub fn release(&self, session_id: &SessionId) -> Result<(), RuntimeError> {
+        self.sessions.release(session_id)
     }
 
     /// Stops all runs, then closes provider and store. Calling it again does nothing (API-7).
@@ -299,7 +247,7 @@ impl Runtime {
         let patience = self.settings.cancel_timeout + std::time::Duration::from_secs(5);
         let _ = tokio::time::timeout(patience, self.runs.wait()).await;
         self.provider.close().await;
-        self.sessions().clear();
+        self.sessions.close();
         self.store.close().await;
     }
 }

@@ -1,92 +1,146 @@
-//! A session that this process owns, and what one run of it works with.
+//! A session that this process works on, and what one run of it works with.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use agent_engine::{Calibration, Path};
 use agent_policy::Grants;
-use agent_protocol::{AgentId, EventDraft, IdError, RunId, RuntimeEvent, SessionId};
+use agent_protocol::{AgentId, EventDraft, IdError, RunId, RuntimeEvent, SessionId, ToolCallId};
 use agent_store::{Commit, Lease, SessionStore, StoreError, Write};
 use uuid::Uuid;
 
+use crate::line::{HasLine, Line};
 use crate::live::Live;
 use crate::redact::Redactor;
+use crate::sessions::Sessions;
 use crate::versions::Versions;
 
-/// A session this process owns. Lives as long as the runtime: its grants are for as long as it is open (PRM-3).
+/// A session as long as the runtime knows it: its grants (PRM-3), and who works on it.
 pub(crate) struct Session {
+    id: SessionId,
+    grants: Mutex<Grants>,
+    line: Line<Self>,
+    seat: Mutex<Seat>,
+    /// Held by whoever opens it, so that it is claimed once.
+    pub(crate) opening: tokio::sync::Mutex<()>,
+    sessions: Weak<Sessions>,
+}
+
+/// Whether this process owns the session at the moment.
+enum Seat {
+    /// It does.
+    Awake(Arc<Open>),
+    /// It does not, unless something that has not stopped in time still holds on to it.
+    Asleep(Weak<Open>),
+}
+
+/// What is there while a session is owned.
+pub(crate) struct Open {
     pub(crate) agent_id: AgentId,
     pub(crate) versions: Arc<Versions>,
-    lease: Lease,
-    cwd: String,
-    grants: Mutex<Grants>,
-    /// Between runs: the path and what was learned about the model's token counts.
-    rest: Mutex<Option<(Path, Calibration)>>,
-    busy: AtomicBool,
+    /// The project the session was made for (COD-10).
+    pub(crate) cwd: String,
+    pub(crate) lease: Lease,
+    rest: Mutex<Option<Rest>>,
+}
+
+/// What one run leaves to the next.
+pub(crate) struct Rest {
+    pub(crate) path: Path,
+    /// What was learned about the model's token counts.
+    pub(crate) calibration: Calibration,
+    /// Which of the calls without a result had begun; unknown for a path that was not read from the store.
+    pub(crate) started: Option<HashSet<ToolCallId>>,
 }
 
 impl Session {
-    pub(crate) fn new(lease: Lease, agent_id: AgentId, cwd: String, path: Path, versions: Versions) -> Self {
+    pub(crate) fn new(id: SessionId, sessions: Weak<Sessions>) -> Self {
         Self {
-            agent_id,
-            versions: Arc::new(versions),
-            lease,
-            cwd,
+            id,
             grants: Mutex::new(Grants::new()),
-            rest: Mutex::new(Some((path, Calibration::default()))),
-            busy: AtomicBool::new(false),
+            line: Line::default(),
+            seat: Mutex::new(Seat::Asleep(Weak::new())),
+            opening: tokio::sync::Mutex::new(()),
+            sessions,
         }
     }
 
     pub(crate) fn id(&self) -> &SessionId {
-        self.lease.session_id()
-    }
-
-    /// The project the session was made for (COD-10).
-    pub(crate) fn cwd(&self) -> &str {
-        &self.cwd
+        &self.id
     }
 
     pub(crate) fn grants(&self) -> MutexGuard<'_, Grants> {
         self.grants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the session for a run; `None` while another has it.
-    pub(crate) fn occupy(self: &Arc<Self>) -> Option<Occupied> {
-        let free = self.busy.compare_exchange(false, true, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        free.then(|| Occupied { session: Arc::clone(self) })
+    fn seat(&self) -> MutexGuard<'_, Seat> {
+        self.seat.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn rest(&self) -> MutexGuard<'_, Option<(Path, Calibration)>> {
+    /// What is there if it is owned.
+    pub(crate) fn opened(&self) -> Option<Arc<Open>> {
+        match &*self.seat() {
+            Seat::Awake(open) => Some(Arc::clone(open)),
+            Seat::Asleep(open) => open.upgrade(),
+        }
+    }
+
+    pub(crate) fn wake(&self, open: Arc<Open>) {
+        *self.seat() = Seat::Awake(open);
+    }
+
+    /// Gives up ownership and everything read from the store, if nobody works on it; whether it did.
+    pub(crate) fn sleep(&self) -> bool {
+        let mut seat = self.seat();
+        if !self.line.is_free() {
+            return false;
+        }
+        let asleep = match &*seat {
+            Seat::Awake(open) => Seat::Asleep(Arc::downgrade(open)),
+            Seat::Asleep(_) => return true,
+        };
+        let before = std::mem::replace(&mut *seat, asleep);
+        drop(seat);
+        drop(before);
+        true
+    }
+}
+
+impl HasLine for Session {
+    fn line(&self) -> &Line<Self> {
+        &self.line
+    }
+
+    fn idle(self: &Arc<Self>) {
+        if let Some(sessions) = self.sessions.upgrade() {
+            sessions.rested(self);
+        }
+    }
+}
+
+impl Open {
+    pub(crate) fn new(lease: Lease, agent_id: AgentId, cwd: String, rest: Rest, versions: Versions) -> Self {
+        Self { agent_id, versions: Arc::new(versions), cwd, lease, rest: Mutex::new(Some(rest)) }
+    }
+
+    fn rest(&self) -> MutexGuard<'_, Option<Rest>> {
         self.rest.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-/// A session in the hands of one run; given free when dropped, whatever became of the run.
-pub(crate) struct Occupied {
-    pub(crate) session: Arc<Session>,
-}
-
-impl Occupied {
-    /// The path as the last run left it; `None` if that run did not end properly and the store must be asked.
-    pub(crate) fn take_rest(&self) -> Option<(Path, Calibration)> {
-        self.session.rest().take()
+    /// What the last run left; `None` if it did not end properly and the store must be asked.
+    pub(crate) fn take_rest(&self) -> Option<Rest> {
+        self.rest().take()
     }
 
-    pub(crate) fn put_rest(&self, rest: (Path, Calibration)) {
-        *self.session.rest() = Some(rest);
-    }
-}
-
-impl Drop for Occupied {
-    fn drop(&mut self) {
-        self.session.busy.store(false, Ordering::Release);
+    pub(crate) fn put_rest(&self, rest: Rest) {
+        *self.rest() = Some(rest);
     }
 }
 
 /// What the parts of a run share.
 pub(crate) struct RunContext {
     pub(crate) session: Arc<Session>,
+    pub(crate) open: Arc<Open>,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) agent_id: AgentId,
     pub(crate) run_id: RunId,
@@ -101,7 +155,7 @@ impl RunContext {
     /// A lock around both steps would not do: the driver does not poll its jobs while it waits for its own commit.
     pub(crate) async fn commit(&self, writes: Vec<Write>) -> Result<Vec<RuntimeEvent>, StoreError> {
         let commit = Commit { agent_id: self.agent_id.clone(), run_id: self.run_id.clone(), writes };
-        let committed = self.store.commit(&self.session.lease, commit).await?;
+        let committed = self.store.commit(&self.open.lease, commit).await?;
         self.live.stored(&committed.events);
         Ok(committed.events)
     }

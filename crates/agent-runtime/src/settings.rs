@@ -9,10 +9,10 @@ use agent_engine::{BudgetConfig, Limits, ModelSettings};
 use agent_llm::ProviderAdapter;
 use agent_policy::{KnownSecrets, PathRules, PolicySettings, SecretPatterns, ToolScope};
 use agent_protocol::AgentRole;
-use agent_store::{ArtifactWriter, SessionStore};
+use agent_store::{ArtifactWriter, SessionArchive, SessionStore};
 use agent_tools::{Registry, Tool};
 
-use crate::PermissionCallback;
+use crate::{PermissionCallback, RawExchanges};
 
 /// Plain values a runtime works with.
 #[derive(Debug, Clone)]
@@ -51,6 +51,8 @@ impl RuntimeSettings {
 pub struct Ports {
     /// Where sessions are stored.
     pub store: Arc<dyn SessionStore>,
+    /// The same place, for looking back and clearing away.
+    pub archive: Arc<dyn SessionArchive>,
     /// Where the files of artifacts are made.
     pub artifacts: ArtifactWriter,
     /// The model server.
@@ -63,6 +65,8 @@ pub struct Ports {
     pub secrets: KnownSecrets,
     /// What else looks like a secret: it is stored and not shown.
     pub patterns: SecretPatterns,
+    /// Where the provider puts what travels; absent unless somebody debugs (PRV-14).
+    pub raw: Option<RawExchanges>,
     /// Who is asked; nobody: what would ask is denied (PRM-5).
     pub permission: Option<Arc<dyn PermissionCallback>>,
 }

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::{NewArtifact, StoreError, private};
 
-const FOLDER: &str = "artifacts";
+pub(crate) const FOLDER: &str = "artifacts";
 
 /// Where an artifact's file lies, seen from the sessions folder. This is what the row holds, so that a home can be moved.
 pub(crate) fn stored_path(session_id: &SessionId, artifact_id: &ArtifactId, filename: &str) -> String {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_protocol::{ErrorCode, ErrorPayload, SessionId};
+use agent_protocol::{ErrorCode, ErrorPayload, RunId, SessionId};
 
 use crate::Owner;
 
@@ -38,6 +38,12 @@ pub enum StoreError {
         /// The id that was asked for.
         session_id: SessionId,
     },
+    /// There is no such run.
+    #[error("there is no run {run_id}")]
+    RunNotFound {
+        /// The id that was asked for.
+        run_id: RunId,
+    },
     /// The id of a new session is taken.
     #[error("session {session_id} exists already")]
     SessionExists {
@@ -54,6 +60,11 @@ pub enum StoreError {
         /// Its id.
         id: String,
     },
+    /// A search without a word.
+    #[error(
+        "there is nothing to search for: write one or more words, with letters or digits, such as `login error` or `migrat*`"
+    )]
+    NothingToSearch,
     /// What was to be stored breaks a rule: an id that is taken, a value that could not be read back.
     #[error("cannot {step}: what was to be stored breaks a rule of the database")]
     Rejected {
@@ -202,9 +213,11 @@ impl StoreError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::SessionActive { .. } | Self::FenceLost { .. } => ErrorCode::SessionActive,
-            Self::SessionNotFound { .. } | Self::SessionExists { .. } | Self::NotInSession { .. } => {
-                ErrorCode::ValidationError
-            }
+            Self::SessionNotFound { .. }
+            | Self::RunNotFound { .. }
+            | Self::SessionExists { .. }
+            | Self::NotInSession { .. }
+            | Self::NothingToSearch => ErrorCode::ValidationError,
             Self::Rejected { .. } => ErrorCode::InternalError,
             Self::NewerVersion { .. } | Self::Migration { .. } => ErrorCode::MigrationFailed,
             Self::RelativePath { .. } => ErrorCode::ConfigError,
@@ -226,8 +239,10 @@ impl StoreError {
             Self::SessionActive { .. } => "session_active",
             Self::FenceLost { .. } => "fence_lost",
             Self::SessionNotFound { .. } => "session_not_found",
+            Self::RunNotFound { .. } => "run_not_found",
             Self::SessionExists { .. } => "session_exists",
             Self::NotInSession { .. } => "not_in_session",
+            Self::NothingToSearch => "nothing_to_search",
             Self::Rejected { .. } => "rejected",
             Self::CorruptRow { .. } => "corrupt_row",
             Self::CorruptFile { .. } => "corrupt_file",

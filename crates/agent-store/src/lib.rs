@@ -11,17 +11,19 @@
 //! - no caller's thread ever runs SQLite.
 //!
 //! What it is deliberately not: it does not know what a node or an event *means* (which node is active, when a run has
-//! failed, what belongs into a prompt); it never deletes on its own; it redacts nothing.
+//! failed, what belongs into a prompt); it never deletes on its own; it redacts nothing, excerpts of a search included.
 //!
 //! Only this crate knows SQL. The port speaks of sessions, commits and leases, so that another database can stand behind
 //! it.
 //!
 //! Reading order: [`SessionStore`] (the port), [`Commit`] and [`Write`] (what goes in), [`SqliteStore`] (the
-//! implementation); then [`ArtifactWriter`] for files. The layout on disk and its assumptions are described in
-//! `docs/design/session-store.md`.
+//! implementation); then [`ArtifactWriter`] for files, and [`SessionArchive`] for looking back and clearing away. The layout
+//! on disk and its assumptions are described in `docs/design/session-store.md`.
 
+mod archive;
 mod artifact;
 mod error;
+mod folders;
 mod hash;
 mod lease;
 mod lock;
@@ -32,12 +34,16 @@ mod settings;
 mod sqlite;
 mod write;
 
+pub use archive::{
+    ArtifactPlace, DeletedArtifacts, DeletedSession, FileFailure, PlacedArtifact, ReplayCursor, ReplayPage,
+    ReplayScope, SearchHit, SessionArchive, SessionFilter, SessionSummary, StrayFile,
+};
 pub use artifact::{ArtifactFile, ArtifactWriter};
 pub use error::{Cause, StoreError};
 pub use hash::{ContentHash, ContentHashError};
 pub use lease::Lease;
 pub use port::{SessionStore, StoreFuture};
-pub use rows::{AgentRow, ArtifactRow, FileVersion, Owner, RunRow, SessionRow, SessionStatus};
+pub use rows::{AgentRow, ArtifactRow, FileVersion, Owner, Recent, RecentPath, RunRow, SessionRow, SessionStatus};
 pub use settings::{Clock, StoreSettings};
 pub use sqlite::SqliteStore;
 pub use write::{Commit, Committed, NewAgent, NewArtifact, NewRun, NewSession, Write};

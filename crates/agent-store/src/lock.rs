@@ -3,15 +3,18 @@
 //! The kernel releases it when its process ends, however it ends; a stopped or sleeping process keeps it (DEC-4). It
 //! belongs to the open file, not to the process, so two stores in one process keep each other out as well.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent_protocol::SessionId;
 
 use crate::{StoreError, private};
+
+/// The lock's file in its session's folder.
+pub(crate) const NAME: &str = "lock";
 
 /// Held until it is dropped.
 #[derive(Debug)]
@@ -34,7 +37,7 @@ const TRIES: u32 = 8;
 pub(crate) fn try_take(sessions_dir: &Path, session_id: &SessionId) -> Result<Option<SessionLock>, StoreError> {
     let folder = sessions_dir.join(session_id.as_str());
     private::folders(&folder).map_err(|e| fault("make the folder", &folder, e))?;
-    let path = folder.join("lock");
+    let path = folder.join(NAME);
     for _ in 0..TRIES {
         let file = private::open_or_make(&path).map_err(|e| fault("open the lock", &path, e))?;
         match file.try_lock() {
@@ -48,6 +51,26 @@ pub(crate) fn try_take(sessions_dir: &Path, session_id: &SessionId) -> Result<Op
         }
     }
     Err(fault("keep the lock", &path, io::Error::other("something keeps removing it")))
+}
+
+/// Whether somebody holds the lock of a session. Nothing is made on disk.
+///
+/// The lock is held for a moment itself, shared with others who look: a claim in that moment must try again.
+pub(crate) fn is_held(sessions_dir: &Path, session_id: &SessionId) -> Result<bool, StoreError> {
+    let path = sessions_dir.join(session_id.as_str()).join(NAME);
+    // Without waiting, should something else than a file lie there.
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(&path) {
+        Ok(file) => file,
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(false),
+        Err(e) => return Err(fault("open the lock", &path, e)),
+    };
+    match file.try_lock_shared() {
+        // Given back at once, and not only by closing: see `SessionLock`.
+        Ok(()) => file.unlock().map(|()| false).map_err(|e| fault("unlock", &path, e)),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(e)) => Err(fault("look at the lock", &path, e)),
+    }
 }
 
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use agent_protocol::{AgentId, ArtifactId, Node, NodeId, RunId, RuntimeEvent, SessionId};
 
 use crate::{
-    AgentRow, ArtifactRow, Commit, Committed, ContentHash, FileVersion, Lease, NewSession, RunRow, SessionRow,
-    StoreError,
+    AgentRow, ArtifactRow, Commit, Committed, ContentHash, FileVersion, Lease, NewSession, Recent, RecentPath, RunRow,
+    SessionRow, StoreError,
 };
 
 /// What the port's operations return: boxed, so that a store can stand behind `dyn SessionStore`.
@@ -59,6 +59,13 @@ pub trait SessionStore: Send + Sync {
     /// # Errors
     /// [`StoreError::NotInSession`] if the session has no such node.
     fn load_path(&self, session_id: &SessionId, leaf: &NodeId) -> StoreFuture<'_, Vec<Node>>;
+
+    /// The end of the path from the root to `leaf`: as much as `recent` asks for, beginning with no result of a call, and
+    /// before it what is always wanted. Only the bodies of those are read.
+    ///
+    /// # Errors
+    /// [`StoreError::NotInSession`] if the session has no such node.
+    fn load_recent(&self, session_id: &SessionId, leaf: &NodeId, recent: &Recent) -> StoreFuture<'_, RecentPath>;
 
     /// At most `limit` events of a session after `after_seq` (0: from the first), in order.
     fn events(&self, session_id: &SessionId, after_seq: u64, limit: u32) -> StoreFuture<'_, Vec<RuntimeEvent>>;

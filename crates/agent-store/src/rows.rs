@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use agent_protocol::{
-    AgentId, AgentStatus, AgentType, ArtifactId, EndReason, ErrorPayload, NodeId, Object, RunId, RunStatus, SessionId,
-    Timestamp, ToolCallId, Usage,
+    AgentId, AgentStatus, AgentType, ArtifactId, EndReason, ErrorPayload, Node, NodeId, NodeType, Object, RunId,
+    RunStatus, SessionId, Timestamp, ToolCallId, Usage,
 };
 use serde_json::Value;
 
@@ -102,6 +102,28 @@ pub struct AgentRow {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+}
+
+/// How much of the end of a path is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recent {
+    /// At least so many tokens, if the path has them.
+    pub tokens: u64,
+    /// Besides, nodes of these types, wherever they stand.
+    pub always: Vec<NodeType>,
+}
+
+/// The end of a path.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecentPath {
+    /// Nodes that were left out.
+    pub omitted_nodes: usize,
+    /// How many of them are replies.
+    pub omitted_turns: usize,
+    /// How many of `nodes` come before the first one that was left out.
+    pub nodes_before: usize,
+    /// The others, root first.
+    pub nodes: Vec<Node>,
 }
 
 /// A run (STO-2).

@@ -1,32 +1,42 @@
 //! The store in a SQLite database.
 
 mod apply;
+mod archive;
+mod clear;
 mod database;
 mod decode;
 mod fault;
 mod fields;
 mod json;
+mod listing;
 mod migrate;
 mod ownership;
+mod path;
 mod read;
 mod readers;
+mod search;
 mod sql;
+mod strays;
+mod timeline;
 mod writer;
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use agent_protocol::{AgentId, ArtifactId, Node, NodeId, RunId, RuntimeEvent, SessionId};
+
+use rusqlite::Connection;
 
 use self::fault::Site;
 use self::ownership::Claimant;
 use self::readers::Readers;
 use self::writer::Writer;
 use crate::{
-    AgentRow, ArtifactRow, Clock, Commit, Committed, ContentHash, FileVersion, Lease, NewSession, RunRow, SessionRow,
-    SessionStore, StoreError, StoreFuture, StoreSettings,
+    AgentRow, ArtifactRow, Clock, Commit, Committed, ContentHash, FileVersion, Lease, NewSession, Recent, RecentPath,
+    RunRow, SessionRow, SessionStore, StoreError, StoreFuture, StoreSettings,
 };
 
 /// Sessions in one SQLite file that several processes may share.
@@ -35,6 +45,7 @@ use crate::{
 /// finish what it was given; [`SessionStore::close`] waits for it.
 #[derive(Debug)]
 pub struct SqliteStore {
+    site: Arc<Site>,
     writer: Writer,
     readers: Readers,
     claimant: Claimant,
@@ -60,8 +71,35 @@ impl SqliteStore {
         };
         let writer = Writer::start(Arc::clone(&site), open).await?;
         let claimant = Claimant::new(sessions_dir.clone(), clock.clone());
-        Ok(Self { writer, readers: Readers::new(site), claimant, sessions_dir, clock })
+        Ok(Self { readers: Readers::new(Arc::clone(&site)), site, writer, claimant, sessions_dir, clock })
     }
+}
+
+impl SqliteStore {
+    /// Each try is a piece of work of its own, so that nobody waits for a lock in the writer's thread.
+    async fn claim(&self, session_id: SessionId) -> Result<(SessionRow, Lease), StoreError> {
+        let deadline = Instant::now() + CLAIM_PATIENCE;
+        loop {
+            let (claimant, id) = (self.claimant.clone(), session_id.clone());
+            match self.writer.write("claim the session in", move |tx| claimant.claim(tx, &id)).await {
+                Err(StoreError::SessionActive { .. }) if Instant::now() < deadline => {
+                    blocking(|| std::thread::sleep(CLAIM_PAUSE)).await?;
+                }
+                result => return result,
+            }
+        }
+    }
+}
+
+/// How long a claim waits for a lock that is held: somebody may only be looking who owns the session.
+const CLAIM_PATIENCE: Duration = Duration::from_millis(100);
+/// Between two tries. Looking takes microseconds.
+const CLAIM_PAUSE: Duration = Duration::from_millis(8);
+
+/// Does `work` on one of the runtime's threads for blocking work.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, StoreError> {
+    // Fails only if the runtime shuts down before the work has begun, or if the work panicked.
+    tokio::task::spawn_blocking(work).await.map_err(|_| StoreError::Closed)
 }
 
 /// A relative path depends on the current folder, and SQLite takes some for URIs.
@@ -76,8 +114,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn claim_session(&self, session_id: &SessionId) -> StoreFuture<'_, (SessionRow, Lease)> {
-        let (claimant, session_id) = (self.claimant.clone(), session_id.clone());
-        Box::pin(self.writer.write("claim the session in", move |tx| claimant.claim(tx, &session_id)))
+        Box::pin(self.claim(session_id.clone()))
     }
 
     fn commit(&self, lease: &Lease, commit: Commit) -> StoreFuture<'_, Committed> {
@@ -112,7 +149,13 @@ impl SessionStore for SqliteStore {
 
     fn load_path(&self, session_id: &SessionId, leaf: &NodeId) -> StoreFuture<'_, Vec<Node>> {
         let (session_id, leaf) = (session_id.clone(), leaf.clone());
-        Box::pin(self.readers.read("read a path", move |conn| read::load_path(conn, &session_id, &leaf)))
+        Box::pin(self.readers.read("read a path", move |conn| path::load_path(conn, &session_id, &leaf)))
+    }
+
+    fn load_recent(&self, session_id: &SessionId, leaf: &NodeId, recent: &Recent) -> StoreFuture<'_, RecentPath> {
+        let (session_id, leaf, recent) = (session_id.clone(), leaf.clone(), recent.clone());
+        let read = move |conn: &Connection| path::load_recent(conn, &session_id, &leaf, &recent);
+        Box::pin(self.readers.read("read the end of a path", read))
     }
 
     fn events(&self, session_id: &SessionId, after_seq: u64, limit: u32) -> StoreFuture<'_, Vec<RuntimeEvent>> {

@@ -8,7 +8,7 @@ use agent_config::{Config, Loaded, Places};
 use agent_engine::Budgets;
 use agent_llm::{ProviderFactory, ProviderRegistry};
 use agent_policy::{PathRules, SecretPatterns};
-use agent_runtime::{PermissionCallback, Ports, Runtime, RuntimeSettings, check_budgets};
+use agent_runtime::{PermissionCallback, Ports, RawExchanges, Runtime, RuntimeSettings, check_budgets};
 use agent_store::{ArtifactWriter, SqliteStore};
 use agent_tools::code::code_tools;
 use agent_tools::{Registry, Tool};
@@ -29,6 +29,7 @@ pub struct AgentRuntimeBuilder {
     permission_timeout: Option<Duration>,
     providers: Option<ProviderRegistry>,
     tools: Vec<Arc<dyn Tool>>,
+    debug: bool,
 }
 
 impl AgentRuntimeBuilder {
@@ -75,6 +76,13 @@ impl AgentRuntimeBuilder {
         self
     }
 
+    /// Keeps what travels to and from the model server as artifacts, without secrets (PRV-14). Off if not given.
+    #[must_use]
+    pub fn debug(mut self, debug: bool) -> Self {
+        self.debug = debug;
+        self
+    }
+
     /// The providers there are. The built-in ones if not given.
     #[must_use]
     pub fn provider_registry(mut self, registry: ProviderRegistry) -> Self {
@@ -118,7 +126,10 @@ impl AgentRuntimeBuilder {
         };
         let model = &loaded.config.model;
         let providers = self.providers.unwrap_or_else(ProviderRegistry::with_builtin);
-        let provider = providers.build(&model.provider, settings.provider())?;
+        let raw = self.debug.then(RawExchanges::new);
+        let mut provider = settings.provider();
+        provider.raw = raw.as_ref().map(RawExchanges::sink);
+        let provider = providers.build(&model.provider, provider)?;
         let rules = Arc::new(settings.rules()?);
         let overrides = settings.overrides();
         let tools = registry(&settings, &rules, &overrides, self.tools)?;
@@ -126,18 +137,21 @@ impl AgentRuntimeBuilder {
         budgets(&runtime_settings, &tools, &loaded.file)?;
         let secrets = settings.secrets()?;
         let patterns = SecretPatterns::new()?;
-        let store = SqliteStore::open(settings.store()).await?;
+        let store = Arc::new(SqliteStore::open(settings.store()).await?);
         let ports = Ports {
-            store: Arc::new(store),
+            archive: Arc::clone(&store) as _,
+            store,
             artifacts: ArtifactWriter::new(settings.sessions_dir()),
             provider,
             tools,
             rules,
             secrets,
             patterns,
+            raw,
             permission: self.permission,
         };
-        Ok(AgentRuntime { inner: Runtime::new(runtime_settings, ports), overrides })
+        let inner = Runtime::new(runtime_settings, ports);
+        Ok(AgentRuntime { archive: inner.archive(), inner, overrides })
     }
 
     fn load(&self, edges: &Edges) -> Result<LoadedConfig, BuildError> {

@@ -57,6 +57,12 @@ pub enum BuildError {
         /// What fills the window.
         source: agent_engine::BudgetError,
     },
+    /// There is nothing to look back at.
+    #[error("nothing is stored at {} yet: a run makes the database", .path.display())]
+    NothingStored {
+        /// Where the database would be.
+        path: PathBuf,
+    },
     /// The session store cannot be opened.
     #[error(transparent)]
     Store(#[from] agent_store::StoreError),
@@ -74,7 +80,9 @@ impl BuildError {
             | Self::Secrets(_)
             | Self::Patterns(_)
             | Self::Budget { .. } => ErrorCode::ConfigError,
-            Self::NoCurrentDir | Self::Project { .. } | Self::Tool(_) => ErrorCode::ValidationError,
+            Self::NoCurrentDir | Self::Project { .. } | Self::Tool(_) | Self::NothingStored { .. } => {
+                ErrorCode::ValidationError
+            }
             Self::Provider(error) => error.payload().code,
             Self::Store(error) => error.code(),
         }

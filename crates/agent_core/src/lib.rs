@@ -24,9 +24,13 @@
 //! # }
 //! ```
 //!
+//! What was stored can be listed, searched, replayed, inspected and cleared away: by the runtime's own methods, or by an
+//! [`Archive`] that [`ArchiveBuilder`] opens without a model server.
+//!
 //! What it is deliberately not: a chat program (see the `soong-agent` command), a wrapper of a provider's types, or a
 //! database library; none of those shows through.
 
+mod archive;
 mod builder;
 mod edges;
 mod error;
@@ -50,13 +54,17 @@ pub use agent_protocol::{
     ToolCallId, ToolChoice, ToolClass, ToolDefinition, ToolList, ToolResult, ToolResultBlock, Usage, WireMemo,
 };
 pub use agent_runtime::{
-    CallbackError, CancelResult, EventStream, PermissionCallback, RunHandle, RunResult, RuntimeError, StartOptions,
-    StreamTaken, UserMessage,
+    AgentInfo, Archive, ArtifactCleanup, ArtifactInfo, BranchError, CallbackError, CancelResult, CleanupCandidate,
+    CleanupFailure, CleanupReason, CleanupResult, DeletedArtifacts, DeletedSession, EventStream, FileFailure, Missing,
+    Owner, PermissionCallback, RebuildError, Replay, ReplayCursor, ReplayPage, ReplayResult, RunHandle, RunInfo,
+    RunInspection, RunResult, RuntimeError, SearchHit, SessionFilter, SessionInfo, SessionListing, SessionStatus,
+    SessionSummary, Standing, StartOptions, StreamTaken, TurnInspection, TurnReply, TurnReport, UserMessage,
 };
 pub use agent_store::StoreError;
 pub use agent_tools::{
     CallContext, FnTool, Prepared, PreparedCall, RegisterError, Tool, ToolOutput, reference as tool_reference,
 };
+pub use archive::ArchiveBuilder;
 pub use builder::AgentRuntimeBuilder;
 pub use error::{BuildError, with_causes};
 pub use inspect::{ConfigReport, ToolStatus, config_path, config_template, inspect_config, inspect_tools};

@@ -2,8 +2,13 @@
 
 use std::sync::Arc;
 
-use agent_protocol::{ErrorPayload, Object, Permission, ToolClass, ToolDefinition};
-use agent_runtime::{RunHandle, Runtime, RuntimeError, StartOptions, UserMessage};
+use agent_protocol::{
+    ArtifactId, ErrorPayload, Node, NodeId, Object, Permission, RunId, SessionId, ToolClass, ToolDefinition,
+};
+use agent_runtime::{
+    Archive, ArtifactCleanup, CleanupResult, DeletedArtifacts, DeletedSession, Replay, RunHandle, RunInspection,
+    Runtime, RuntimeError, SearchHit, SessionFilter, SessionListing, StartOptions, TurnInspection, UserMessage,
+};
 use agent_tools::{CallContext, FnTool, RegisterError, Tool};
 use serde_json::Value;
 
@@ -15,6 +20,7 @@ use crate::overrides::Overrides;
 pub struct AgentRuntime {
     pub(crate) inner: Runtime,
     pub(crate) overrides: Overrides,
+    pub(crate) archive: Archive,
 }
 
 impl AgentRuntime {
@@ -62,6 +68,120 @@ impl AgentRuntime {
     /// As [`register_tool`](Self::register_tool).
     pub fn register(&self, tool: Arc<dyn Tool>) -> Result<(), RegisterError> {
         self.inner.register_tool(self.overrides.foreign(tool)?)
+    }
+
+    /// Looks back at what this runtime and others stored. Its methods that change something do not give up sessions that this
+    /// runtime has open; those of the runtime itself do.
+    #[must_use]
+    pub fn archive(&self) -> Archive {
+        self.archive.clone()
+    }
+
+    /// At most `limit` sessions after the first `offset`, of all projects, the one whose run began last first.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn list_sessions(&self, limit: u32, offset: u32) -> Result<Vec<SessionListing>, RuntimeError> {
+        self.archive.list_sessions(&SessionFilter::default(), limit, offset).await
+    }
+
+    /// At most `limit` sessions in which every word occurs, after the first `offset`. A word that ends with `*` stands for all
+    /// words that begin so.
+    ///
+    /// # Errors
+    /// If there is no word in `words`, or the store cannot be read.
+    pub async fn search_sessions(&self, words: &str, limit: u32, offset: u32) -> Result<Vec<SearchHit>, RuntimeError> {
+        self.archive.search_sessions(words, &SessionFilter::default(), limit, offset).await
+    }
+
+    /// Events, nodes and artifacts of a session from `from_seq` to `to_seq`, both included; child agents are summarised
+    /// (STO-9). What looks like a secret is shown with `include_sensitive` only (STO-10).
+    ///
+    /// # Errors
+    /// If there is no such session, or the store cannot be read.
+    pub async fn replay_session(
+        &self,
+        session_id: &SessionId,
+        from_seq: Option<u64>,
+        to_seq: Option<u64>,
+        include_sensitive: bool,
+    ) -> Result<Replay, RuntimeError> {
+        self.archive.replay_session(session_id, from_seq, to_seq, include_sensitive).await
+    }
+
+    /// The same of a run.
+    ///
+    /// # Errors
+    /// If there is no such run, or the store cannot be read.
+    pub async fn replay_run(&self, run_id: &RunId, include_sensitive: bool) -> Result<Replay, RuntimeError> {
+        self.archive.replay_run(run_id, include_sensitive).await
+    }
+
+    /// The path from the root to a node, root first. What looks like a secret is not shown; [`Archive::get_node_path`] has a
+    /// choice.
+    ///
+    /// # Errors
+    /// If there is no such node, or the store cannot be read.
+    pub async fn get_node_path(&self, node_id: &NodeId) -> Result<Vec<Node>, RuntimeError> {
+        self.archive.get_node_path(node_id, false).await
+    }
+
+    /// A run with its turns.
+    ///
+    /// # Errors
+    /// If there is no such run, or the store cannot be read.
+    pub async fn inspect_run(&self, run_id: &RunId, include_sensitive: bool) -> Result<RunInspection, RuntimeError> {
+        self.archive.inspect_run(run_id, include_sensitive).await
+    }
+
+    /// A turn of a run, with what the model was asked in it (STO-11).
+    ///
+    /// # Errors
+    /// If there is no such run or turn, if something the request was made of is not stored, or the store cannot be read.
+    pub async fn inspect_turn(
+        &self,
+        run_id: &RunId,
+        turn: u32,
+        include_sensitive: bool,
+    ) -> Result<TurnInspection, RuntimeError> {
+        self.archive.inspect_turn(run_id, turn, include_sensitive).await
+    }
+
+    /// Moves the end of a session's active path, so that its next run goes on from there. What lay behind it stays, as a
+    /// branch (STO-7).
+    ///
+    /// # Errors
+    /// A node of another session or of another agent's tree, one after which nothing can be said, a session at work.
+    pub async fn switch_node(&self, session_id: &SessionId, node_id: &NodeId) -> Result<(), RuntimeError> {
+        self.inner.release(session_id)?;
+        self.archive.switch_node(session_id, node_id).await
+    }
+
+    /// Deletes a session with its artifacts and their files. Memory, plans and tasks are kept (STO-12).
+    ///
+    /// # Errors
+    /// If there is no such session, or it is at work, here or in another process.
+    pub async fn delete_session(&self, session_id: &SessionId) -> Result<DeletedSession, RuntimeError> {
+        self.inner.release(session_id)?;
+        self.archive.delete_session(session_id).await
+    }
+
+    /// Deletes an artifact: its row, then its file.
+    ///
+    /// # Errors
+    /// If there is no such artifact, or its session is at work, here or in another process.
+    pub async fn delete_artifact(&self, artifact_id: &ArtifactId) -> Result<DeletedArtifacts, RuntimeError> {
+        self.inner.release(&self.archive.session_of_artifact(artifact_id).await?)?;
+        self.archive.delete_artifact(artifact_id).await
+    }
+
+    /// Finds artifacts that may go, and deletes them unless it is a dry run, as it is by default (ART-3). Sessions at work are
+    /// passed over and told.
+    ///
+    /// # Errors
+    /// If there is no such session, or the store cannot be read.
+    pub async fn cleanup_artifacts(&self, options: &ArtifactCleanup) -> Result<CleanupResult, RuntimeError> {
+        self.archive.cleanup_releasing(options, &|session_id| self.inner.release(session_id)).await
     }
 
     /// Stops what runs, then closes provider and store. Calling it again does nothing (API-7).

@@ -58,16 +58,11 @@ impl Settings<'_> {
     }
 
     pub(crate) fn store(&self) -> StoreSettings {
-        StoreSettings {
-            database: self.database(),
-            sessions_dir: self.sessions_dir(),
-            busy_timeout: BUSY_TIMEOUT,
-            clock: Clock::system(),
-        }
+        store_settings(self.database(), &self.places.home)
     }
 
     pub(crate) fn sessions_dir(&self) -> PathBuf {
-        self.places.home.join("sessions")
+        sessions_dir(&self.places.home)
     }
 
     fn database(&self) -> PathBuf {
@@ -218,6 +213,15 @@ impl Settings<'_> {
             ..Limits::default()
         }
     }
+}
+
+/// How a session database beside this home is opened.
+pub(crate) fn store_settings(database: PathBuf, home: &Path) -> StoreSettings {
+    StoreSettings { database, sessions_dir: sessions_dir(home), busy_timeout: BUSY_TIMEOUT, clock: Clock::system() }
+}
+
+fn sessions_dir(home: &Path) -> PathBuf {
+    home.join("sessions")
 }
 
 fn stance(word: Stance) -> agent_policy::Stance {

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::moment::Span;
+use crate::size::Size;
+
 /// An agent that works on a project folder: it reads, changes and runs things there, and asks before it changes anything.
 #[derive(Debug, Parser)]
 #[command(name = "soong-agent", version, long_about = None, arg_required_else_help = true)]
@@ -14,6 +17,7 @@ use clap::{Args, Parser, Subcommand};
 #[command(after_help = "\
 Examples:
   soong-agent run \"What does this project do?\"
+  soong-agent sessions
   soong-agent config template > ~/.soong-agent/config.toml")]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -24,6 +28,13 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the agent on a message
     Run(RunArguments),
+    /// List what was worked on, the latest first
+    Sessions(SessionsArguments),
+    /// Show what happened in a session
+    Replay(ReplayArguments),
+    /// Remove what is not needed any more; shows first what that would be
+    #[command(subcommand, after_help = "Example: soong-agent cleanup artifacts --older-than 30d")]
+    Cleanup(CleanupCommand),
     /// List the tools, which of them are available, and why not
     #[command(after_help = "\
 Examples:
@@ -46,6 +57,7 @@ the answer. Permission questions are answered on the terminal, or by a script on
 Examples:
   soong-agent run \"Explain src/main.rs\"
   printf '1\\n' | soong-agent run --path ~/project \"Add a licence header to main.py\"
+  soong-agent run --session-id last \"And now the tests\"
   git diff | soong-agent run -
 
 Exit codes: 0 done, 1 the run failed, 2 wrong usage or configuration, 3 done but a question went
@@ -56,9 +68,111 @@ pub(crate) struct RunArguments {
     /// The project folder, or a file in it [default: the current folder]
     #[arg(long, value_name = "DIR|FILE")]
     pub(crate) path: Option<PathBuf>,
-    /// Go on with an earlier session
+    /// Go on with an earlier session; `last` is the project's latest
     #[arg(long, value_name = "ID")]
     pub(crate) session_id: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+One line each: the session, when it was last used, its runs, how it stands, the project, its first words.
+Where stdout is no terminal the columns are separated by tabs and times are UTC, as RFC 3339 writes them.
+
+Examples:
+  soong-agent sessions
+  soong-agent sessions --path ~/project --all
+  soong-agent sessions --search login 'migrat*'
+  soong-agent sessions --all | cut -f 1,6")]
+pub(crate) struct SessionsArguments {
+    /// Only sessions in which all these words were said; `migrat*` finds what begins so
+    #[arg(long, value_name = "WORDS", num_args = 1..)]
+    pub(crate) search: Vec<String>,
+    /// Only those of this project
+    #[arg(long, value_name = "DIR")]
+    pub(crate) path: Option<PathBuf>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: u32,
+    /// Every one
+    #[arg(long, conflicts_with = "limit")]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What looks like a secret is shown as such only with --include-sensitive.
+
+Examples:
+  soong-agent replay last
+  soong-agent replay sess_… --debug | less
+  soong-agent replay sess_… --run run_… --turn 2 > request.json")]
+pub(crate) struct ReplayArguments {
+    /// The session; `last` is the latest of the project
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: String,
+    /// The project that `last` looks at [default: the current folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) path: Option<PathBuf>,
+    /// Only this run
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// Everything that was recorded, also what is of use for debugging only
+    #[arg(long)]
+    pub(crate) debug: bool,
+    /// Show what looks like a key or password
+    #[arg(long)]
+    pub(crate) include_sensitive: bool,
+    /// Print what the model was sent in this turn of --run, as JSON
+    #[arg(long, value_name = "N", requires = "run", conflicts_with = "request")]
+    pub(crate) turn: Option<u32>,
+    /// The same in one: --request run_…:2
+    #[arg(long, value_name = "RUN:TURN", conflicts_with = "run")]
+    pub(crate) request: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CleanupCommand {
+    /// Remove files of sessions: raw output kept for debugging and files that nothing names, or all
+    Artifacts(CleanupArtifacts),
+    /// Remove a session with everything that belongs to it
+    #[command(after_help = "\
+Without --yes nothing is removed.
+
+Example: soong-agent cleanup session sess_… --yes")]
+    Session {
+        /// The session
+        #[arg(value_name = "SESSION")]
+        session: String,
+        /// Do it
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --yes nothing is removed. Sessions that are in use are left alone.
+
+Examples:
+  soong-agent cleanup artifacts
+  soong-agent cleanup artifacts --all --older-than 30d
+  soong-agent cleanup artifacts --all --max-bytes 500MB --yes")]
+pub(crate) struct CleanupArtifacts {
+    /// Only those of this session
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Also what results of tools refer to, such as long output
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Only what is older: 30d, 12h, 90min
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) older_than: Option<Span>,
+    /// The oldest, until the rest is no more than this: 500MB, 1GiB
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_bytes: Option<Size>,
+    /// Do it
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use agent_core::{BuildError, ErrorCode, ErrorPayload, RunResult, RunStatus, RuntimeError, StoreError};
+use agent_core::{BuildError, ErrorCode, ErrorPayload, Missing, RunResult, RunStatus, RuntimeError, StoreError};
 
 use crate::Outcome;
 use crate::output::Output;
@@ -81,12 +81,18 @@ impl From<BuildError> for Failure {
 
 impl From<RuntimeError> for Failure {
     fn from(error: RuntimeError) -> Self {
-        let exit = match &error {
+        let message = error.payload().message;
+        match &error {
             // A session id that is wrong is a wrong argument.
-            RuntimeError::Store(StoreError::SessionNotFound { .. }) => Exit::Usage,
-            other => exit_of(other.code()),
-        };
-        Self { exit, message: error.payload().message }
+            RuntimeError::Store(StoreError::SessionNotFound { .. }) => {
+                Self::usage(format!("{message}; `soong-agent sessions` lists those there are"))
+            }
+            RuntimeError::NotRebuilt { missing: Missing::Turn, .. } => Self::usage(message),
+            RuntimeError::Store(StoreError::SessionActive { .. }) => {
+                Self::failed(format!("{message}: wait until that has ended, or end it"))
+            }
+            other => Self { exit: exit_of(other.code()), message },
+        }
     }
 }
 

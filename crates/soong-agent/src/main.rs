@@ -4,17 +4,27 @@
 //! is deliberately *not* a place for how a run decides, nor for SQL or HTTP. Only this crate prints, and only it exits.
 //!
 //! Read in this order: [`cli`] (the command line), [`run`] (the main command), [`view`] (what people see), [`prompt`] (what
-//! they are asked), [`exit`] (what scripts see).
+//! they are asked), [`exit`] (what scripts see); then [`sessions`], [`replay`] and [`cleanup`], which look at what is
+//! [`stored`].
 
+mod cleanup;
 mod cli;
 mod config;
 mod exit;
+mod lines;
 mod message;
+mod moment;
 mod output;
 mod prompt;
+mod recap;
+mod replay;
 mod run;
+mod sessions;
 mod signals;
+mod size;
+mod standing;
 mod status;
+mod stored;
 mod tools;
 mod view;
 
@@ -37,6 +47,9 @@ fn main() -> ExitCode {
             signals::end_commands();
             exit
         }
+        Command::Sessions(arguments) => sessions::run(arguments, &mut output),
+        Command::Replay(arguments) => replay::run(arguments, &mut output),
+        Command::Cleanup(command) => cleanup::run(command, &mut output),
         Command::Tools { name } => tools::run(name.as_deref(), &mut output),
         Command::Config(command) => config::run(command, &mut output),
     };

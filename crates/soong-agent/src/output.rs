@@ -1,12 +1,14 @@
 //! Where words go: answers to stdout, everything else to stderr (CLI-2).
 
+mod columns;
 mod rows;
 
 use std::io::{self, IsTerminal, Write};
 
 use agent_core::{escape_for_terminal, shorten};
-use rustix::termios::tcgetwinsize;
+use rustix::termios::{Winsize, tcgetwinsize};
 
+pub(crate) use columns::{Columns, GAP, widest};
 pub(crate) use rows::{Breaks, Width, wrapped};
 
 /// How stderr may look.
@@ -24,6 +26,8 @@ pub(crate) struct Output {
     stderr: Box<dyn Write>,
     /// Text streams to a person.
     pub(crate) answer_on_terminal: bool,
+    /// Pages may be coloured.
+    page_colour: bool,
     pub(crate) style: Style,
     /// Rows on stderr end where a terminal's do.
     notes_on_terminal: bool,
@@ -47,6 +51,7 @@ impl Output {
         let live = stderr.is_terminal() && !plain;
         Self {
             answer_on_terminal: stdout.is_terminal(),
+            page_colour: stdout.is_terminal() && !plain,
             style: Style { colour: live, live },
             notes_on_terminal: stderr.is_terminal(),
             ambiguous_is_wide: is_east_asian(),
@@ -65,6 +70,7 @@ impl Output {
             stdout: Box::new(stdout),
             stderr: Box::new(stderr),
             answer_on_terminal,
+            page_colour: false,
             style: Style { colour: false, live: false },
             notes_on_terminal: false,
             ambiguous_is_wide: false,
@@ -190,6 +196,17 @@ impl Output {
         self.write_stdout(text);
     }
 
+    /// How pages are to look.
+    pub(crate) fn page_look(&self) -> Look {
+        let width = || Width::new(columns_of(&[tcgetwinsize(io::stdout())]), self.ambiguous_is_wide);
+        Look { width: self.answer_on_terminal.then(width), colour: self.page_colour }
+    }
+
+    /// Whether stdout takes nothing any more, so that the rest of a page is for nobody.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.stdout_gone
+    }
+
     /// Whether everything that belongs on stdout is there, as far as anybody reads it.
     pub(crate) fn is_complete(&self) -> bool {
         !self.lost
@@ -222,6 +239,30 @@ impl Output {
     }
 }
 
+/// How text on stdout may look.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    /// Where rows end; nowhere if no terminal shows them.
+    pub(crate) width: Option<Width>,
+    /// Colours may be used.
+    pub(crate) colour: bool,
+}
+
+impl Look {
+    /// A line as rows, as they may be printed; see [`wrapped`].
+    pub(crate) fn rows(self, first: &str, rest: &str, line: &str) -> Vec<String> {
+        match self.width {
+            Some(width) => wrapped(first, rest, line, width, Breaks::AtWords),
+            None => vec![format!("{first}{line}")],
+        }
+    }
+
+    /// A word in its colour, where colours are.
+    pub(crate) fn paint(self, word: &str, colour: Colour) -> String {
+        if self.colour { format!("{}{word}\x1b[0m", colour.code()) } else { word.to_owned() }
+    }
+}
+
 /// Colours of marks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Colour {
@@ -245,8 +286,11 @@ impl Colour {
 /// How wide the terminal is that shows stderr, or where stderr leads elsewhere the one a person sits at; one that does not
 /// say, and none, is taken for an ordinary one.
 fn columns() -> usize {
-    let said = [tcgetwinsize(io::stderr()), tcgetwinsize(io::stdin()), tcgetwinsize(io::stdout())];
-    let known = said.into_iter().flatten().map(|size| usize::from(size.ws_col)).find(|columns| *columns > 0);
+    columns_of(&[tcgetwinsize(io::stderr()), tcgetwinsize(io::stdin()), tcgetwinsize(io::stdout())])
+}
+
+fn columns_of(said: &[rustix::io::Result<Winsize>]) -> usize {
+    let known = said.iter().flatten().map(|size| usize::from(size.ws_col)).find(|columns| *columns > 0);
     known.unwrap_or(80)
 }
 

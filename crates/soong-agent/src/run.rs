@@ -1,11 +1,11 @@
 //! `soong-agent run`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agent_core::{
-    AgentRuntime, EventStream, EventType, PermissionDecision, RunHandle, RuntimeEvent, SessionId, StartOptions,
-    quote_argv,
+    AgentRuntime, EventStream, EventType, PermissionDecision, RunHandle, RuntimeError, RuntimeEvent, SessionId,
+    StartOptions, StoreError, quote_argv,
 };
 use tokio::sync::mpsc;
 
@@ -13,17 +13,18 @@ use crate::Outcome;
 use crate::cli::RunArguments;
 use crate::exit::{Exit, Failure};
 use crate::message::{self, Message};
-use crate::output::Output;
+use crate::output::{Colour, Output};
 use crate::prompt::{self, Answer, Asker, Channel, Question};
+use crate::recap;
 use crate::signals::{Signals, survive_file_size_limit, watch_from_outside};
+use crate::stored::Which;
 use crate::view::View;
 
 /// How often the status line is drawn.
 const TICK: Duration = Duration::from_millis(120);
 
 pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
-    let session_id = arguments.session_id.as_deref().map(SessionId::parse).transpose();
-    let session_id = session_id.map_err(|error| Failure::usage(format!("--session-id: {error}")))?;
+    let session = arguments.session_id.as_deref().map(|id| Which::parse("--session-id", id)).transpose()?;
     let message = message::read(arguments.message)?;
     let started_by = started_by(arguments.path.as_deref());
     // One thread is enough: the work is waiting. Files and SQLite have threads of their own.
@@ -39,11 +40,12 @@ pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
         if !matches!(channel, Channel::Nobody) {
             builder = builder.permission_callback(asker);
         }
-        if let Some(path) = arguments.path {
+        if let Some(path) = &arguments.path {
             builder = builder.project_dir(path);
         }
         let agent = builder.build().await?;
-        let left = drive(&agent, message, session_id, started_by, (channel, questions), output).await;
+        let session = Wanted { session, project: arguments.path };
+        let left = drive(&agent, message, session, started_by, (channel, questions), output).await;
         if !matches!(left, Ok(Left::AtOnce(_))) {
             agent.close().await;
         }
@@ -93,16 +95,47 @@ impl Left {
     }
 }
 
+/// The session that is to be gone on with.
+struct Wanted {
+    session: Option<Which>,
+    project: Option<PathBuf>,
+}
+
+impl Wanted {
+    /// Its id, and a line about it.
+    async fn find(self, agent: &AgentRuntime) -> Result<(Option<SessionId>, Option<String>), Failure> {
+        let Some(which) = self.session else { return Ok((None, None)) };
+        let archive = agent.archive();
+        let id = which.find(&archive, self.project.as_deref()).await?;
+        let recap = recap::of(&archive, &id).await;
+        Ok((Some(id), recap))
+    }
+}
+
+/// Somebody else has the session: what can be done about that.
+fn not_started(error: RuntimeError) -> Failure {
+    let in_use = matches!(&error, RuntimeError::Store(StoreError::SessionActive { .. }));
+    let mut failure = Failure::from(error);
+    if in_use {
+        failure.message.push_str(", or leave --session-id out and begin another session");
+    }
+    failure
+}
+
 async fn drive(
     agent: &AgentRuntime,
     message: Message,
-    session_id: Option<SessionId>,
+    session: Wanted,
     started_by: String,
     (channel, questions): (Channel, mpsc::Receiver<Question>),
     output: &mut Output,
 ) -> Result<Left, Failure> {
     let signals = Signals::new().map_err(|error| Failure::failed(format!("cannot watch for Ctrl-C: {error}")))?;
-    let run = agent.start(message.text, StartOptions { session_id, mode: None }).await?;
+    let (session_id, recap) = session.find(agent).await?;
+    let run = agent.start(message.text, StartOptions { session_id, mode: None }).await.map_err(not_started)?;
+    if let Some(recap) = recap {
+        output.marked_wrapped(recap::MARK, Colour::Dim, &recap);
+    }
     let events = run.events(false).map_err(|error| Failure::failed(error.to_string()))?;
     let mut face = Face {
         view: View::new(output),

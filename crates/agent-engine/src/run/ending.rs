@@ -69,12 +69,10 @@ impl Run {
     }
 
     pub(super) fn on_store_failed(&mut self, commit: CommitNo, error: ErrorPayload, out: &mut Out) {
-        if commit != self.last.commit {
-            return;
-        }
+        let Some(failed) = self.commits.fail(commit) else { return };
         // What the failed commit would have stored is not on the path.
-        self.path.truncate(self.last.path_len);
-        let never_began = std::mem::take(&mut self.last.opened);
+        self.path.truncate(failed.path_len);
+        let never_began = failed.opened;
         match std::mem::replace(&mut self.phase, Phase::Done) {
             Phase::Ending { end, error: cause } => {
                 // Even the last words cannot be stored: end without them, and say so.

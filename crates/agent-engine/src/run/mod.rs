@@ -3,11 +3,17 @@
 //! Total: every (state, input) pair is legal; a stale or late input yields no effect. Every step that stores anything emits
 //! exactly one `Commit`, first, so that nothing happens outside before it is written down.
 
+mod asking;
+mod commits;
 mod ending;
+mod interrupted;
+mod limits;
 mod prompt_counts;
 mod replies;
 mod tools;
 mod types;
+
+use std::collections::HashSet;
 
 use agent_protocol::{
     ContentBlock, EndReason, ErrorPayload, EventDraft, EventType, NodeDraft, NodeId, NodeType, Object, Role, RunId,
@@ -15,16 +21,19 @@ use agent_protocol::{
 };
 
 use crate::batch::Batch;
-use crate::compose::{CutPlan, Overflow, Window, compose, plan_cut};
+use crate::compose::{CutPlan, Window};
 use crate::loops::LoopWindow;
 use crate::path::Path;
 use crate::tokens::{Calibration, TokenCounter};
 
+use asking::Epoch;
+use commits::Commits;
+pub use limits::{Limits, Price};
 use prompt_counts::PromptCounts;
 pub(crate) use types::AfterNode;
 pub use types::{
-    CommitNo, Effect, Input, JobNo, Limits, ModelSettings, Outcome, Price, Relief, RequestNo, ResultKind, Sources,
-    Target, ToolSet, Verdict, Write,
+    CommitNo, Effect, Input, JobNo, ModelSettings, Outcome, Relief, RequestNo, ResultKind, Sources, Target, ToolSet,
+    Verdict, Write,
 };
 
 /// The machine.
@@ -44,22 +53,9 @@ pub struct Run {
     usage: Usage,
     /// Assistant nodes the answer is made of: more than one after a continuation.
     answer: Vec<NodeId>,
-    last: LastStep,
-}
-
-/// Which stretch of append-only requests this is, and why it began (PRV-15).
-#[derive(Debug)]
-struct Epoch {
-    number: u32,
-    because: &'static str,
-}
-
-/// What the last step asked for, in case its commit fails.
-#[derive(Debug, Default)]
-struct LastStep {
-    commit: CommitNo,
-    path_len: usize,
-    opened: Vec<Target>,
+    commits: Commits,
+    /// Unanswered calls of earlier runs that were written down as begun; `None` where that is not known.
+    started_calls: Option<HashSet<ToolCallId>>,
 }
 
 #[derive(Debug, Default)]
@@ -141,19 +137,20 @@ impl Run {
             sources: None,
             phase: Phase::Idle,
             window: Window::default(),
-            epoch: Epoch { number: 0, because: "run_start" },
+            epoch: Epoch::default(),
             calibration,
             prompt_counts: PromptCounts::default(),
             loops: LoopWindow::default(),
             counts: Counts::default(),
             usage: Usage::default(),
             answer: Vec::new(),
-            last: LastStep::default(),
+            commits: Commits::default(),
+            started_calls: None,
         }
     }
 
     /// Takes one input and says what to do next. Perform the effects strictly in order; when a `Commit` fails, drop the
-    /// rest and feed [`Input::StoreFailed`].
+    /// rest and feed [`Input::StoreFailed`]. Where [`Effect::commit_may_wait`], it may be stored together with the next.
     pub fn step(&mut self, input: Input) -> Vec<Effect> {
         let path_len = self.path.len();
         let mut out = Out::default();
@@ -232,11 +229,11 @@ impl Run {
             // The tip is always something a user may see: partial and failed replies never join the path (RUN-8).
             writes.push(Write::Activate(tip.clone()));
         }
-        let commit = self.last.commit.next();
-        self.last = LastStep { commit, path_len, opened: effects.iter().filter_map(Effect::opens).collect() };
+        let commit = self.commits.next();
         let mut all = Vec::with_capacity(effects.len() + 1);
         all.push(Effect::Commit { commit, writes });
         all.extend(effects);
+        self.commits.note(commit, path_len, &all);
         all
     }
 
@@ -285,159 +282,10 @@ impl Run {
         }
         out.event(EventDraft::new(EventType::LoopStarted));
         out.writes.push(Write::Run(self.patch(RunStatus::Running)));
-        for (call, tool) in self.path.unanswered() {
-            self.answer_interrupted(call, tool, out);
-        }
+        self.answer_interrupted(out);
         let node = self.append(Role::User, NodeType::Message, content, Object::new(), out);
         out.event(EventDraft::new(EventType::MessageCreated).node(&node).with("role", "user"));
         self.gather(out);
-    }
-
-    fn gather(&mut self, out: &mut Out) {
-        self.phase = Phase::Gathering;
-        out.effect(Effect::Gather);
-    }
-
-    fn on_sources(&mut self, sources: Sources, out: &mut Out) {
-        if !matches!(self.phase, Phase::Gathering) {
-            return;
-        }
-        if self.counts.turns >= self.limits.max_turns {
-            let error = ending::max_turns(self.limits.max_turns);
-            return self.conclude(EndReason::MaxTurns, Some(error), out);
-        }
-        if let Some(error) = self.limits.over_budget(&self.usage) {
-            return self.conclude(EndReason::Failed, Some(error), out);
-        }
-        self.note_epoch(&sources);
-        self.sources = Some(sources);
-        self.ask(out);
-    }
-
-    /// A changed fixed part begins a new epoch; which of them changed is for the report.
-    fn note_epoch(&mut self, sources: &Sources) {
-        let changed = match &self.sources {
-            None => Some("run_start"),
-            Some(before) if !before.same_fixed_part(sources) => Some("sources_changed"),
-            Some(_) => None,
-        };
-        if let Some(because) = changed {
-            self.begin_epoch(because);
-        }
-    }
-
-    fn begin_epoch(&mut self, because: &'static str) {
-        self.epoch = Epoch { number: self.epoch.number + 1, because };
-    }
-
-    /// Composes and asks, or makes room first.
-    fn ask(&mut self, out: &mut Out) {
-        let Some(sources) = &self.sources else { return };
-        match compose(&self.path, sources, self.window, self.calibration) {
-            Ok((mut request, report)) => {
-                self.counts.turns += 1;
-                let number = self.counts.request.next();
-                self.counts.request = number;
-                request.metadata = self.request_metadata();
-                out.event(self.context_built(sources, &report));
-                self.phase = Phase::Streaming { estimated: report.message_tokens + sources.budgets.fixed };
-                out.effect(Effect::CallModel { request: number, body: Box::new(request) });
-            }
-            Err(overflow) => self.make_room(overflow, sources.budgets.slide_to(), None, out),
-        }
-    }
-
-    fn request_metadata(&self) -> Object {
-        Object::from_iter([("call_id_prefix".to_owned(), self.run_id.tool_call(self.counts.calls).as_str().into())])
-    }
-
-    /// Plans a cut, or ends the run where nothing is left to drop.
-    fn make_room(&mut self, overflow: Overflow, keep: u64, said: Option<&ErrorPayload>, out: &mut Out) {
-        let Some(sources) = &self.sources else { return };
-        match self.room_plan(sources, keep) {
-            Some(plan) => {
-                self.counts.overflows += 1;
-                self.counts.job = self.counts.job.next();
-                let job = self.counts.job;
-                out.event(
-                    EventDraft::new(EventType::CompactStarted)
-                        .with("needed", overflow.needed)
-                        .with("available", overflow.available),
-                );
-                out.effect(Effect::Relieve { job, plan: plan.clone() });
-                self.phase = Phase::Recovering { job, plan };
-            }
-            _ => {
-                let error = ending::prompt_too_long(overflow, sources.budgets.window, said);
-                self.conclude(EndReason::PromptTooLong, Some(error), out);
-            }
-        }
-    }
-
-    /// What to drop so that no more than this is kept; none where nothing is left to drop, or it was tried often enough.
-    fn room_plan(&self, sources: &Sources, keep: u64) -> Option<CutPlan> {
-        if self.counts.overflows >= self.limits.overflows {
-            return None;
-        }
-        // The plan counts in estimates, the budget in the provider's tokens.
-        plan_cut(&self.path, self.window, sources.budgets.results_of_a_turn(), self.calibration.fits(keep))
-    }
-
-    fn on_relief(&mut self, job: JobNo, result: Result<Relief, ErrorPayload>, out: &mut Out) {
-        if self.drained(&Target::Job(job), out) {
-            return;
-        }
-        let Phase::Recovering { job: current, plan } = &self.phase else { return };
-        if *current != job {
-            return;
-        }
-        match result {
-            Ok(Relief::Slide) => {
-                self.window.first_kept = plan.first_kept;
-                let (turns, kept) = (plan.turns, plan.first_kept_node_id.clone());
-                out.event(
-                    EventDraft::new(EventType::CompactCompleted)
-                        .with("kind", "window_slide")
-                        .with("turns_left_out", turns)
-                        .with("first_kept_node_id", kept.as_str())
-                        .with("tokens_before", plan.tokens_before)
-                        .with("tokens_after", plan.tokens_after),
-                );
-                self.begin_epoch("window_slide");
-                self.ask(out);
-            }
-            Err(error) => {
-                out.event(EventDraft::new(EventType::CompactFailed).error(&error));
-                self.conclude(EndReason::PromptTooLong, Some(error), out);
-            }
-        }
-    }
-
-    fn context_built(&self, sources: &Sources, report: &crate::ContextReport) -> EventDraft {
-        let budgets = &sources.budgets;
-        let id = |node: &Option<NodeId>| node.as_ref().map(|id| id.as_str().to_owned());
-        EventDraft::new(EventType::ContextBuilt)
-            .with("turn", self.counts.turns)
-            .with("request", self.counts.request.0)
-            .with("epoch", self.epoch.number)
-            .with("epoch_because", self.epoch.because)
-            .with("first_kept_node_id", id(&report.first_kept))
-            .with("last_node_id", id(&report.last))
-            .with("nodes_in", report.nodes_in)
-            .with("nodes_out", report.nodes_out)
-            .with("turns_out", report.turns_out)
-            .with("results_shortened", report.results_shortened)
-            .with("message_tokens", report.message_tokens)
-            .with("request_tokens", report.request_tokens)
-            .with("calibration", self.calibration.ratio())
-            .with(
-                "budgets",
-                serde_json::json!({
-                    "window": budgets.window, "fixed": budgets.fixed, "output": budgets.output,
-                    "dynamic": budgets.dynamic, "messages": budgets.messages, "compact_at": budgets.compact_at,
-                }),
-            )
-            .with("fixed_part", sources.fingerprint.clone())
     }
 
     fn patch(&self, status: RunStatus) -> RunPatch {
@@ -463,8 +311,26 @@ impl Run {
 }
 
 #[cfg(test)]
+mod answers_testing;
+#[cfg(test)]
+mod commit_tests;
+#[cfg(test)]
+mod interrupted_tests;
+#[cfg(test)]
+mod omitted_tests;
+#[cfg(test)]
+mod rebuild_tests;
+#[cfg(test)]
+mod request_tests;
+#[cfg(test)]
+mod script_testing;
+#[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod window_tests;
+#[cfg(test)]
+mod world_testing;
 #[cfg(test)]
 mod world_tests;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use agent_protocol::{Object, Permission, SystemPrompt, ToolChoice, ToolClass, ToolDefinition, ToolList};
+use agent_protocol::{Object, Permission, PromptBlock, SystemPrompt, ToolChoice, ToolClass, ToolDefinition};
 
 use super::{ModelSettings, Sources, ToolSet};
-use crate::Budgets;
+use crate::{Budgets, FixedParts};
 
 const TOOLS: [(&str, ToolClass); 5] = [
     ("look", ToolClass::Readonly),
@@ -17,10 +17,23 @@ const TOOLS: [(&str, ToolClass); 5] = [
 
 /// Sources with room for so many tokens of messages, and a tool of each class. The fixed part is the same each time.
 pub(super) fn sources(messages: u64) -> Sources {
+    sources_of(0, messages)
+}
+
+/// One of two fixed parts, each the same each time.
+pub(super) fn fixed(variant: usize) -> FixedParts {
     thread_local! {
-        static FIXED: (Arc<SystemPrompt>, Arc<ToolList>) = (Arc::default(), Arc::new(TOOLS.map(definition).to_vec().into()));
+        static FIXED: [FixedParts; 2] = ["", "others"].map(|text| FixedParts {
+            system: Arc::new(SystemPrompt::from(if text.is_empty() { vec![] } else { vec![block(text)] })),
+            tools: Arc::new(TOOLS.map(|tool| definition(tool, text)).to_vec().into()),
+        });
     }
-    let (system, list) = FIXED.with(Clone::clone);
+    FIXED.with(|fixed| fixed[variant].clone())
+}
+
+/// Sources with one of the two fixed parts.
+pub(super) fn sources_of(variant: usize, messages: u64) -> Sources {
+    let FixedParts { system, tools: list } = fixed(variant);
     Sources {
         system,
         tools: ToolSet { list, classes: Arc::new(TOOLS.map(|(name, class)| (name.to_owned(), class)).into()) },
@@ -42,14 +55,26 @@ pub(super) fn sources(messages: u64) -> Sources {
             provider_options: Object::new(),
         },
         tail: Vec::new(),
-        fingerprint: Object::new(),
+        fingerprint: Object::from_iter([("variant".to_owned(), variant.into())]),
     }
 }
 
-fn definition((name, _): (&str, ToolClass)) -> ToolDefinition {
+fn block(text: &str) -> PromptBlock {
+    PromptBlock {
+        block_id: "system.test".into(),
+        source: "test".into(),
+        content: text.into(),
+        priority: 0,
+        dynamic: false,
+        token_count: 1,
+        metadata: Object::new(),
+    }
+}
+
+fn definition((name, _): (&str, ToolClass), description: &str) -> ToolDefinition {
     ToolDefinition {
         name: name.into(),
-        description: String::new(),
+        description: description.into(),
         input_schema: serde_json::json!({"type": "object"}),
         permission: Permission::Readonly,
         tags: Vec::new(),

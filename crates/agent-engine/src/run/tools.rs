@@ -14,9 +14,9 @@ use crate::notes;
 
 /// What a result needs to know of its call.
 pub(super) struct Called {
-    id: ToolCallId,
-    tool: String,
-    summary: Option<String>,
+    pub(super) id: ToolCallId,
+    pub(super) tool: String,
+    pub(super) summary: Option<String>,
 }
 
 impl Called {
@@ -42,7 +42,7 @@ pub(super) fn ended(kind: ResultKind, error: ErrorPayload) -> Outcome {
     }
 }
 
-fn cancelled(message: &str) -> Outcome {
+pub(super) fn cancelled(message: &str) -> Outcome {
     ended(ResultKind::Aborted, ErrorPayload::new(ErrorCode::Cancelled, message))
 }
 
@@ -284,11 +284,6 @@ impl Run {
             event = event.level(Level::Warning).error(error);
         }
         out.event(event);
-    }
-
-    /// A call of an earlier run that never got its result (RUN-20).
-    pub(super) fn answer_interrupted(&mut self, id: ToolCallId, tool: String, out: &mut Out) {
-        self.write_result(&Called { id, tool, summary: None }, &cancelled(notes::INTERRUPTED), out);
     }
 
     fn finish_batch(&mut self, out: &mut Out) {

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use agent_protocol::{
-    ContentBlock, EndReason, ErrorCode, ErrorPayload, EventDraft, ModelFault, ModelMessage, ModelRequest, NodeDraft,
-    NodeId, NodeType, Object, Reply, RunPatch, SystemPrompt, ToolCallId, ToolChoice, ToolClass, ToolList, Usage,
+    ContentBlock, EndReason, ErrorPayload, EventDraft, ModelFault, ModelMessage, ModelRequest, NodeDraft, NodeId,
+    NodeType, Object, Reply, RunPatch, SystemPrompt, ToolCallId, ToolChoice, ToolClass, ToolList,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::budget::Budgets;
 use crate::compose::CutPlan;
@@ -14,7 +15,7 @@ use crate::compose::CutPlan;
 macro_rules! numbers {
     ($($(#[$doc:meta])* $name:ident),*) => {$(
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub struct $name(pub u32);
 
         impl $name {
@@ -92,7 +93,7 @@ pub enum Input {
     },
     /// A commit did not commit: none of the effects after it was performed.
     StoreFailed {
-        /// The commit.
+        /// The commit; where two were stored as one ([`Effect::commit_may_wait`]), the first of them.
         commit: CommitNo,
         /// Why.
         error: ErrorPayload,
@@ -153,6 +154,17 @@ pub enum Effect {
 }
 
 impl Effect {
+    /// Whether the commit of a step with these effects may be held back and stored in one transaction with the next step's.
+    ///
+    /// That is so where nothing but `Gather` follows it: no side effect waits for it, and whatever comes in next, be it
+    /// `Sources` or a cancel, gives a step that begins with a commit, or none at all. A driver that holds one back performs the
+    /// `Gather` at once, and stores both in their order. Where the sources take their time, it had better not wait with what
+    /// may be a call's result.
+    #[must_use]
+    pub fn commit_may_wait(effects: &[Self]) -> bool {
+        matches!(effects, [Self::Commit { .. }, Self::Gather])
+    }
+
     /// What begins outside when this is performed.
     pub(crate) fn opens(&self) -> Option<Target> {
         match self {
@@ -299,93 +311,15 @@ pub struct ToolSet {
 }
 
 /// Which model, and how it is asked.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelSettings {
     /// The model's name at its provider.
     pub name: String,
     /// Sampling temperature.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub temperature: Option<f64>,
     /// Whether and which tools may be called.
     pub tool_choice: ToolChoice,
     /// Options of this provider only.
     pub provider_options: Object,
-}
-
-/// Where a run stops by itself.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Limits {
-    /// Most turns.
-    pub max_turns: u32,
-    /// Most continuations of a cut answer, in a row (RUN-7).
-    pub continuations: u32,
-    /// Most retries of an empty answer, in a row (RUN-9).
-    pub empty_retries: u32,
-    /// Most retries of a broken stream, in a row (RUN-23).
-    pub model_retries: u32,
-    /// Most times room is made in a row without an answer in between.
-    pub overflows: u32,
-    /// Most tokens of the whole run, if there is a limit.
-    pub max_tokens: Option<u64>,
-    /// Most money of the whole run, in the price's currency, if there is a limit.
-    pub max_cost: Option<f64>,
-    /// What tokens cost; without it `max_cost` cannot be held.
-    pub price: Option<Price>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            max_turns: 100,
-            continuations: 3,
-            empty_retries: 1,
-            model_retries: 2,
-            overflows: 4,
-            max_tokens: None,
-            max_cost: None,
-            price: None,
-        }
-    }
-}
-
-/// What a million tokens cost.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Price {
-    /// Of the prompt.
-    pub input: f64,
-    /// Of the prompt, read from a cache.
-    pub cache_read: f64,
-    /// Of the answer.
-    pub output: f64,
-}
-
-impl Price {
-    /// What this usage costs.
-    #[must_use]
-    pub fn of(&self, usage: &Usage) -> f64 {
-        let cached = usage.cache_read_tokens.unwrap_or(0);
-        let fresh = usage.input_tokens.unwrap_or(0).saturating_sub(cached);
-        let millions = |tokens: u64| tokens as f64 / 1e6;
-        millions(fresh) * self.input
-            + millions(cached) * self.cache_read
-            + millions(usage.output_tokens.unwrap_or(0)) * self.output
-    }
-}
-
-impl Limits {
-    /// Why the run may not go on, if its budget is used up (DEC-18).
-    pub(crate) fn over_budget(&self, usage: &Usage) -> Option<ErrorPayload> {
-        let total =
-            usage.total_tokens.unwrap_or_else(|| usage.input_tokens.unwrap_or(0) + usage.output_tokens.unwrap_or(0));
-        if let Some(limit) = self.max_tokens.filter(|limit| total >= *limit) {
-            return Some(budget_error(format!("the run used {total} tokens, and runtime.max_tokens is {limit}")));
-        }
-        let cost = self.price.as_ref()?.of(usage);
-        let limit = self.max_cost.filter(|limit| cost >= *limit)?;
-        Some(budget_error(format!("the run cost {cost:.4}, and runtime.max_cost is {limit}")))
-    }
-}
-
-fn budget_error(message: String) -> ErrorPayload {
-    let message = format!("{message}; it can be resumed with a new message");
-    ErrorPayload::new(ErrorCode::Cancelled, message).detail("kind", "budget")
 }

@@ -91,6 +91,7 @@ impl Conversation {
         let exchange = || RawExchange {
             provider: self.provider().to_owned(),
             url: self.terms.url.clone(),
+            metadata: self.request.metadata.clone(),
             attempt: history.attempt(),
             request: String::from_utf8_lossy(&prepared.body).into_owned(),
             status: None,

@@ -59,8 +59,10 @@ fn follows_setter(window: &Window<'_>, name: &Name<'_>) -> bool {
 fn allowed(window: &Window<'_>, kind: Kind, place: Place, name: &Name<'_>, link: &Link, value: &Value<'_>) -> bool {
     match link.sign {
         Sign::Compare => value.is_quoted(),
-        // Not a list of words.
-        Sign::Comma => value.is_quoted() && value.sample.iter().any(u8::is_ascii_digit),
+        // Not a list of words, and not `'/etc/passwd', 'utf8'`.
+        Sign::Comma => {
+            value.is_quoted() && value.sample.iter().any(u8::is_ascii_digit) && !window.has_before(name.start, b"/")
+        }
         Sign::Tag => window.has(value.start + value.sample.len(), b"</"),
         // `PASSWORD 'x'` in SQL; `login u password x` in a netrc.
         Sign::Blank if place == Place::Plain => {

@@ -76,6 +76,29 @@ fn is_place(text: &[u8]) -> bool {
     (file && !Shape::of(text).is_random()) || contains(text, "://")
 }
 
+/// `X509HardwareKeyUsageFlags`, `ed25519.Ed25519PrivateKey`: what stands behind a name in a declaration. A number in it is
+/// one that algorithms and types are named by, so `Summer2031Holiday` is none.
+pub(super) fn is_type_name(text: &[u8]) -> bool {
+    const NUMBERS: &str = "1 2 3 8 16 32 64 128 160 192 224 256 384 448 509 512 521 2048 4096 25519";
+    looked_at(text.len());
+    let name = text.iter().rposition(|&byte| byte == b'.').map_or(text, |dot| &text[dot + 1..]);
+    let modules = &text[..text.len() - name.len()];
+    let number = |digits: &[u8]| is_one_of(NUMBERS, digits);
+    let of_words = name.chunk_by(|_, next| !next.is_ascii_uppercase()).all(|word| {
+        let [first, rest @ ..] = word else { return false };
+        let small = rest.iter().filter(|byte| byte.is_ascii_lowercase()).count();
+        let mut digits = rest.split(|byte| !byte.is_ascii_digit()).filter(|digits| !digits.is_empty());
+        let alone = digits.next().is_none_or(number) && digits.next().is_none();
+        // `aB` alternates as in no word.
+        first.is_ascii_uppercase()
+            && rest.iter().all(u8::is_ascii_alphanumeric)
+            && alone
+            && (small != 1 || rest.len() > 1)
+    });
+    let module = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'.');
+    of_words && name.iter().filter(|byte| byte.is_ascii_lowercase()).count() >= 6 && modules.iter().all(module)
+}
+
 /// Whether a list of words, with a blank between them, has this one in upper or lower case.
 pub(super) fn is_one_of(words: &str, text: &[u8]) -> bool {
     words.split(' ').any(|word| word.as_bytes().eq_ignore_ascii_case(text))

@@ -4,7 +4,7 @@ use super::extent::Value;
 use super::name::Kind;
 use super::pair::Place;
 use super::shape::Shape;
-use super::stand_in::{contains, is_code, is_one_of, is_stand_in};
+use super::stand_in::{contains, is_code, is_one_of, is_stand_in, is_type_name};
 use super::window::{SAMPLE, is_word};
 
 /// How long a value must be, by what is known about its place; bytes.
@@ -59,7 +59,7 @@ fn is_plain_secret(kind: Kind, shape: &Shape, value: &Value<'_>) -> bool {
     match kind {
         _ if value.wrapped => shape.digits > 0 && is_key(shape),
         Kind::Key if value.is_quoted() => is_key(shape),
-        Kind::Key => shape.length >= min::BARE_KEY && shape.digits > 0 && is_key(shape),
+        Kind::Key => shape.length >= min::BARE_KEY && shape.digits > 0 && is_key(shape) && !is_type_name(value.sample),
         Kind::Password if value.is_quoted() => shape.length >= min::PASSWORD && is_quoted_password(shape, value.sample),
         Kind::Password => is_bare_password(shape, value.sample),
         Kind::Pass => is_bare_password(shape, value.sample) && shape.letters() > 0,

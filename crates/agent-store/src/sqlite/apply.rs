@@ -23,8 +23,9 @@ pub(super) fn commit(
 ) -> Outcome<Committed> {
     hold_fence(tx, session_id, fence, &now)?;
     let last = Places::last(tx, session_id, &commit.run_id)?;
+    let first_seq = last.seq + 1;
     let committed = Committed { nodes: Vec::new(), events: Vec::new() };
-    let mut apply = Apply { tx, session_id, commit, now, last, committed };
+    let mut apply = Apply { tx, session_id, commit, now, last, first_seq, committed };
     for write in &commit.writes {
         apply.write(write)?;
     }
@@ -56,6 +57,8 @@ struct Apply<'a> {
     commit: &'a Commit,
     now: Timestamp,
     last: Places,
+    /// Of the first event of this commit, or of the one that comes next if it has none.
+    first_seq: u64,
     committed: Committed,
 }
 
@@ -70,7 +73,7 @@ impl Apply<'_> {
             Write::RunPatch(patch) => self.set_run(patch),
             Write::Node(node) => self.add_node(node),
             Write::Event(event) => self.add_event(event),
-            Write::Activate(node_id) => self.activate(node_id),
+            Write::Activate(node_id) => activate(self.tx, self.session_id, node_id),
             Write::Artifact(artifact) => self.add_artifact(artifact),
             Write::Blob { hash, bytes } => {
                 self.run(sql::ADD_BLOB, params![self.session_id.as_str(), hash.as_str(), bytes]).map(drop)
@@ -104,7 +107,8 @@ impl Apply<'_> {
                 self.now.as_str(),
             ],
         )?;
-        self.must_be_one(added, "agent", run.agent_id.as_str())
+        self.must_be_one(added, "agent", run.agent_id.as_str())?;
+        self.run(sql::USE_SESSION, params![self.session_id.as_str(), run.run_id.as_str()]).map(drop)
     }
 
     fn set_run(&self, patch: &RunPatch) -> Outcome<()> {
@@ -160,7 +164,7 @@ impl Apply<'_> {
                 node.created_at.as_str(),
             ],
         )?;
-        self.must_be_one(added, "node", parent.unwrap_or_default())?;
+        self.must_be_one(added, "node of that agent named", parent.unwrap_or_default())?;
         self.committed.nodes.push(node);
         Ok(())
     }
@@ -203,11 +207,6 @@ impl Apply<'_> {
         Ok(())
     }
 
-    fn activate(&self, node_id: &NodeId) -> Outcome<()> {
-        let changed = self.run(sql::ACTIVATE, params![self.session_id.as_str(), node_id.as_str()])?;
-        self.must_be_one(changed, "node", node_id.as_str())
-    }
-
     fn add_artifact(&self, new: &NewArtifact) -> Outcome<()> {
         self.run(
             sql::ADD_ARTIFACT,
@@ -225,6 +224,7 @@ impl Apply<'_> {
                 new.summary,
                 encode("metadata_json", &new.metadata)?,
                 self.now.as_str(),
+                self.first_seq,
             ],
         )
         .map(drop)
@@ -247,11 +247,21 @@ impl Apply<'_> {
 
     /// Statements that name another row change nothing if this session does not have it.
     fn must_be_one(&self, changed: usize, kind: &'static str, id: &str) -> Outcome<()> {
-        if changed == 1 {
-            return Ok(());
-        }
-        Err(StoreError::NotInSession { session_id: self.session_id.clone(), kind, id: id.to_owned() }.into())
+        must_be_one(self.session_id, changed, kind, id)
     }
+}
+
+/// Moves the end of the active path.
+pub(super) fn activate(tx: &Connection, session_id: &SessionId, node_id: &NodeId) -> Outcome<()> {
+    let changed = tx.prepare_cached(sql::ACTIVATE)?.execute([session_id.as_str(), node_id.as_str()])?;
+    must_be_one(session_id, changed, "node", node_id.as_str())
+}
+
+fn must_be_one(session_id: &SessionId, changed: usize, kind: &'static str, id: &str) -> Outcome<()> {
+    if changed == 1 {
+        return Ok(());
+    }
+    Err(StoreError::NotInSession { session_id: session_id.clone(), kind, id: id.to_owned() }.into())
 }
 
 pub(super) fn add_agent(tx: &Connection, session_id: &SessionId, agent: &NewAgent, now: &Timestamp) -> Outcome<()> {

@@ -12,10 +12,11 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::fault::{Fault, Outcome, Site};
 use super::migrate::{self, MIGRATIONS};
+use super::sql;
 use crate::{Clock, StoreError, private};
 
 /// Statements a connection keeps prepared: all of them.
-const STATEMENTS: usize = 48;
+const STATEMENTS: usize = 96;
 
 /// Opens the database to write; makes it, or brings its schema up to date, where needed.
 ///
@@ -32,6 +33,8 @@ pub(super) fn open_to_write(site: &Site, clock: &Clock) -> Result<Connection, St
         use_wal(&conn, site.busy_timeout)?;
         // Survives the end of the process at any moment. Power loss may cost the latest commits, never consistency.
         conn.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")?;
+        // What moves or goes is overwritten where that costs no further page: a later deletion then leaves little behind.
+        conn.execute_batch(sql::OVERWRITE_CHEAPLY)?;
         migrate::run(&conn, site, clock, version, MIGRATIONS)?;
         Ok(conn)
     };
@@ -41,6 +44,14 @@ pub(super) fn open_to_write(site: &Site, clock: &Clock) -> Result<Connection, St
 /// Opens the database to read. It exists by then, since every store opens it to write first.
 pub(super) fn open_to_read(site: &Site) -> Outcome<Connection> {
     connect(site, OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+/// Moves the log into the file and empties it, so that nothing deleted remains there; whether it could. Somebody who
+/// reads an older state makes it impossible.
+pub(super) fn empty_log(site: &Site, patience: Duration) -> Outcome<bool> {
+    let conn = connect(site, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    conn.busy_timeout(patience)?;
+    Ok(conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))? == 0)
 }
 
 fn connect(site: &Site, access: OpenFlags) -> Outcome<Connection> {

@@ -96,27 +96,79 @@ pub(super) fn node(row: &Row<'_>) -> Result<Node, StoreError> {
     })
 }
 
+/// Bytes of a node's bodies.
+pub(super) fn node_size(row: &Row<'_>) -> usize {
+    size(row, 8) + size(row, 9)
+}
+
+/// Bytes of an event's body.
+pub(super) fn event_size(row: &Row<'_>) -> usize {
+    size(row, 10)
+}
+
+fn size(row: &Row<'_>, column: usize) -> usize {
+    row.get_ref(column).ok().and_then(|value| value.as_bytes().ok()).map_or(0, <[u8]>::len)
+}
+
 pub(super) fn event(row: &Row<'_>) -> Result<RuntimeEvent, StoreError> {
-    let mut fields = Fields::of("events", row);
-    Ok(RuntimeEvent {
-        event_id: fields.parsed(EventId::parse)?,
-        seq: Some(fields.count()?),
-        run_seq: fields.optional_count()?,
-        session_id: fields.parsed(SessionId::parse)?,
-        agent_id: fields.optional(AgentId::parse)?,
-        run_id: fields.optional(RunId::parse)?,
-        level: fields.word(level)?,
-        event_type: fields.word(EventType::from_stored)?,
-        node_id: fields.optional(NodeId::parse)?,
-        tool_call_id: fields.optional(ToolCallId::parse)?,
-        payload: fields.json()?,
-        created_at: fields.time()?,
-    })
+    EventReader::default().event(row)
+}
+
+/// Reads events one after the other. Neighbours mostly have the same session, run, agent and node, whose ids are then
+/// shared instead of checked and copied again.
+#[derive(Default)]
+pub(super) struct EventReader {
+    session_id: Option<SessionId>,
+    agent_id: Option<AgentId>,
+    run_id: Option<RunId>,
+    node_id: Option<NodeId>,
+}
+
+impl EventReader {
+    pub(super) fn event(&mut self, row: &Row<'_>) -> Result<RuntimeEvent, StoreError> {
+        let mut fields = Fields::of("events", row);
+        Ok(RuntimeEvent {
+            event_id: fields.parsed(EventId::parse)?,
+            seq: Some(fields.count()?),
+            run_seq: fields.optional_count()?,
+            session_id: fields.parsed(|text| again(&mut self.session_id, text, SessionId::as_str, SessionId::parse))?,
+            agent_id: fields.optional(|text| again(&mut self.agent_id, text, AgentId::as_str, AgentId::parse))?,
+            run_id: fields.optional(|text| again(&mut self.run_id, text, RunId::as_str, RunId::parse))?,
+            level: fields.word(level)?,
+            event_type: fields.word(EventType::from_stored)?,
+            node_id: fields.optional(|text| again(&mut self.node_id, text, NodeId::as_str, NodeId::parse))?,
+            tool_call_id: fields.optional(ToolCallId::parse)?,
+            payload: fields.json()?,
+            created_at: fields.time()?,
+        })
+    }
+}
+
+/// The last id if it reads the same, else the one that is read, which is the last one from now on.
+fn again<T: Clone, E>(
+    last: &mut Option<T>,
+    text: &str,
+    as_str: fn(&T) -> &str,
+    parse: fn(&str) -> Result<T, E>,
+) -> Result<T, E> {
+    match last {
+        Some(id) if as_str(id) == text => Ok(id.clone()),
+        _ => Ok(last.insert(parse(text)?).clone()),
+    }
 }
 
 /// A row whose path is not the one its ids give is damaged: no path out of the database leads anywhere else.
 pub(super) fn artifact(row: &Row<'_>, sessions_dir: &Path) -> Result<ArtifactRow, StoreError> {
+    artifact_of(&mut Fields::of("artifacts", row), sessions_dir)
+}
+
+/// An artifact and where it stands in its timeline.
+pub(super) fn placed_artifact(row: &Row<'_>, sessions_dir: &Path) -> Result<(ArtifactRow, u64), StoreError> {
     let mut fields = Fields::of("artifacts", row);
+    Ok((artifact_of(&mut fields, sessions_dir)?, fields.count()?))
+}
+
+fn artifact_of(fields: &mut Fields<'_, '_>, sessions_dir: &Path) -> Result<ArtifactRow, StoreError> {
     let artifact_id = fields.parsed(ArtifactId::parse)?;
     let session_id = fields.parsed(SessionId::parse)?;
     let (agent_id, run_id) = (fields.optional(AgentId::parse)?, fields.optional(RunId::parse)?);

@@ -56,13 +56,16 @@ impl<'r, 's> Fields<'r, 's> {
     }
 
     /// An id, or whatever else has a checked text form.
-    pub(super) fn parsed<T, E: Error + Send + Sync + 'static>(&mut self, parse: fn(&str) -> Result<T, E>) -> Read<T> {
+    pub(super) fn parsed<T, E: Error + Send + Sync + 'static>(
+        &mut self,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Read<T> {
         self.take(|value| parse(value.as_str().map_err(cause)?).map_err(cause))
     }
 
     pub(super) fn optional<T, E: Error + Send + Sync + 'static>(
         &mut self,
-        parse: fn(&str) -> Result<T, E>,
+        parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Read<Option<T>> {
         self.take(|value| value.as_str_or_null().map_err(cause)?.map(|text| parse(text).map_err(cause)).transpose())
     }

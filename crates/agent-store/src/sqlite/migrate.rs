@@ -21,8 +21,10 @@ pub(super) struct Migration {
 }
 
 /// All steps, oldest first. A step that has been released never changes.
-pub(super) const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, name: "initial", sql: include_str!("migrations/0001_initial.sql") }];
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "initial", sql: include_str!("migrations/0001_initial.sql") },
+    Migration { version: 2, name: "archive", sql: include_str!("migrations/0002_archive.sql") },
+];
 
 /// The version of the database's schema; 0 for an empty file.
 ///

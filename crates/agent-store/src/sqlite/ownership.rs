@@ -1,6 +1,6 @@
 //! Making and claiming sessions (RUN-4): the system's lock, the fence, and the owner's name for messages.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agent_protocol::{AgentStatus, SessionId, Timestamp};
 use rusqlite::{Connection, params};
@@ -75,6 +75,16 @@ impl Claimant {
     fn owner(&self, since: Timestamp) -> Owner {
         Owner { pid: self.pid, host: self.host.clone(), since }
     }
+}
+
+/// Who holds the lock of a session at this moment. The row names the last who claimed it: while the lock is held, that is
+/// its holder.
+pub(super) fn owner(conn: &Connection, sessions_dir: &Path, session_id: &SessionId) -> Outcome<Option<Owner>> {
+    // First, since the row of an owner is written before its lease is given out.
+    if !lock::is_held(sessions_dir, session_id)? {
+        return Ok(None);
+    }
+    Ok(read::session(conn, session_id)?.and_then(|session| session.owner))
 }
 
 fn root_agent(new: &NewSession) -> NewAgent {

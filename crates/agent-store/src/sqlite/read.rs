@@ -8,7 +8,6 @@ use rusqlite::{Connection, Params, Row};
 
 use super::decode;
 use super::fault::Outcome;
-use super::fields::Fields;
 use super::sql;
 use crate::{AgentRow, ArtifactRow, ContentHash, FileVersion, RunRow, SessionRow, StoreError};
 
@@ -18,6 +17,10 @@ pub(super) fn session(conn: &Connection, session_id: &SessionId) -> Outcome<Opti
 
 pub(super) fn agent(conn: &Connection, agent_id: &AgentId) -> Outcome<Option<AgentRow>> {
     first(conn, sql::AGENT, [agent_id.as_str()], decode::agent)
+}
+
+pub(super) fn node(conn: &Connection, node_id: &NodeId) -> Outcome<Option<Node>> {
+    first(conn, sql::NODE, [node_id.as_str()], decode::node)
 }
 
 pub(super) fn run(conn: &Connection, run_id: &RunId) -> Outcome<Option<RunRow>> {
@@ -48,81 +51,13 @@ pub(super) fn blob(conn: &Connection, session_id: &SessionId, hash: &ContentHash
     first(conn, sql::BLOB, [session_id.as_str(), hash.as_str()], decode::blob)
 }
 
-/// One node of the path without its body.
-struct Vertebra {
-    node_id: NodeId,
-    parent_id: Option<NodeId>,
-    node_seq: u64,
+/// Whether a statement finds a row.
+pub(super) fn exists(conn: &Connection, sql: &str, params: impl Params) -> Outcome<bool> {
+    Ok(first(conn, sql, params, |_| Ok(()))?.is_some())
 }
 
-/// Nodes of other paths that are passed over rather than looked around.
-const MAX_GAP: u64 = 8;
-
-pub(super) fn load_path(conn: &Connection, session_id: &SessionId, leaf: &NodeId) -> Outcome<Vec<Node>> {
-    if first(conn, sql::NODE_IS_HERE, [leaf.as_str(), session_id.as_str()], |_| Ok(()))?.is_none() {
-        let (session_id, id) = (session_id.clone(), leaf.to_string());
-        return Err(StoreError::NotInSession { session_id, kind: "node", id }.into());
-    }
-    let spine = spine(conn, leaf)?;
-    let mut path = Vec::with_capacity(spine.len());
-    // A path lies mostly in one piece: one scan for each piece costs a third of one lookup for each node.
-    for piece in spine.chunk_by(|before, after| after.node_seq - before.node_seq <= MAX_GAP) {
-        load_piece(conn, session_id, piece, &mut path)?;
-    }
-    Ok(path)
-}
-
-/// Adds the bodies of vertebrae whose places lie close together.
-fn load_piece(conn: &Connection, session_id: &SessionId, piece: &[Vertebra], path: &mut Vec<Node>) -> Outcome<()> {
-    let (Some(from), Some(to)) = (piece.first(), piece.last()) else {
-        return Ok(());
-    };
-    let mut statement = conn.prepare_cached(sql::NODES)?;
-    let mut rows = statement.query((session_id.as_str(), from.node_seq, to.node_seq))?;
-    let mut wanted = piece.iter().peekable();
-    while let Some(row) = rows.next()? {
-        // Rows beside the path are not even decoded.
-        if wanted
-            .next_if(|vertebra| row.get_ref(0).is_ok_and(|id| id.as_str() == Ok(vertebra.node_id.as_str())))
-            .is_some()
-        {
-            path.push(decode::node(row)?);
-        }
-    }
-    match wanted.next() {
-        Some(lost) => Err(broken(&lost.node_id).into()),
-        None => Ok(()),
-    }
-}
-
-/// From the root to the leaf, out of the covering index alone (PERF-5). Places grow along it.
-fn spine(conn: &Connection, leaf: &NodeId) -> Outcome<Vec<Vertebra>> {
-    let mut spine = all(conn, sql::SPINE, [leaf.as_str()], |row| {
-        let mut fields = Fields::of("nodes", row);
-        Ok(Vertebra {
-            node_id: fields.parsed(NodeId::parse)?,
-            parent_id: fields.optional(NodeId::parse)?,
-            node_seq: fields.count()?,
-        })
-    })?;
-    spine.reverse();
-    match spine.first() {
-        Some(Vertebra { parent_id: None, .. }) => Ok(spine),
-        Some(Vertebra { node_id, .. }) => Err(broken(node_id).into()),
-        None => Err(broken(leaf).into()),
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("the path to the root is broken here")]
-struct BrokenPath;
-
-fn broken(node_id: &NodeId) -> StoreError {
-    let (id, column) = (node_id.to_string(), "parent_id".to_owned());
-    StoreError::CorruptRow { table: "nodes", id, column, source: Arc::new(BrokenPath) }
-}
-
-fn first<T>(
+/// The first row of a statement.
+pub(super) fn first<T>(
     conn: &Connection,
     sql: &str,
     params: impl Params,
@@ -133,7 +68,8 @@ fn first<T>(
     Ok(rows.next()?.map(decode).transpose()?)
 }
 
-fn all<T>(
+/// All rows of a statement.
+pub(super) fn all<T>(
     conn: &Connection,
     sql: &str,
     params: impl Params,

@@ -23,6 +23,27 @@ macro_rules! run_columns {
     };
 }
 
+macro_rules! agent_columns {
+    () => {
+        "agent_id, session_id, parent_agent_id, agent_type, created_by_run_id, fork_from_node_id, status, result_json,
+         metadata_json, created_at, updated_at"
+    };
+}
+
+macro_rules! node_columns {
+    () => {
+        "node_id, session_id, node_seq, parent_id, agent_id, run_id, role, node_type, content_json, metadata_json,
+         token_count, created_at"
+    };
+}
+
+macro_rules! artifact_columns {
+    () => {
+        "artifact_id, session_id, agent_id, run_id, node_id, tool_call_id, path, filename, mime_type, size_bytes, summary,
+         metadata_json, created_at"
+    };
+}
+
 macro_rules! event_columns {
     () => {
         "event_id, seq, run_seq, session_id, agent_id, run_id, level, event_type, node_id, tool_call_id, payload_json,
@@ -61,35 +82,44 @@ statements! {
 
     ADD_AGENT = "
         INSERT INTO agents (agent_id, session_id, parent_agent_id, agent_type, created_by_run_id, fork_from_node_id,
-                            status, metadata_json, created_at, updated_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)";
+                            status, metadata_json, created_at, updated_at, number)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9,
+                (SELECT coalesce(max(number), 0) + 1 FROM agents WHERE session_id = ?2))";
     SET_AGENT = "
         UPDATE agents SET status = ?3, result_json = coalesce(?4, result_json), updated_at = ?5
         WHERE agent_id = ?1 AND session_id = ?2";
     /// Only for an agent of the same session.
     ADD_RUN = "
         INSERT INTO runs (run_id, session_id, agent_id, status, start_node_id, turn_count, usage_json, metadata_json,
-                          created_at, updated_at)
-        SELECT ?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?8
+                          created_at, updated_at, number)
+        SELECT ?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?8, (SELECT coalesce(max(used), 0) + 1 FROM sessions)
         WHERE EXISTS (SELECT 1 FROM agents WHERE agent_id = ?3 AND session_id = ?2)";
+    /// After the run is added: its session is the one that was used last.
+    USE_SESSION = "
+        UPDATE sessions SET used = (SELECT number FROM runs WHERE run_id = ?2), last_run_id = ?2 WHERE session_id = ?1";
     SET_RUN = "
         UPDATE runs SET status = ?3, end_reason = ?4, end_node_id = ?5, turn_count = ?6, usage_json = ?7,
                         error_json = ?8, updated_at = ?9
         WHERE run_id = ?1 AND session_id = ?2";
-    /// Only below a node of the same session, so that a path never leaves it (STO-7).
+    /// Only below a node of the same session (STO-7) that is of the agent's own tree, or that the agent was forked from
+    /// (STO-8).
     ADD_NODE = "
         INSERT INTO nodes (session_id, node_seq, node_id, parent_id, agent_id, run_id, role, node_type, content_json,
                            metadata_json, token_count, created_at)
         SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12
-        WHERE ?4 IS NULL OR EXISTS (SELECT 1 FROM nodes WHERE node_id = ?4 AND session_id = ?1)";
+        WHERE ?4 IS NULL OR EXISTS (
+            SELECT 1 FROM nodes
+            WHERE node_id = ?4 AND session_id = ?1
+                  AND (agent_id = ?5 OR node_id = (SELECT fork_from_node_id FROM agents WHERE agent_id = ?5))
+        )";
     ADD_EVENT = "
         INSERT INTO events (session_id, seq, run_seq, event_id, agent_id, run_id, level, event_type, node_id,
                             tool_call_id, payload_json, created_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
     ADD_ARTIFACT = "
         INSERT INTO artifacts (artifact_id, session_id, agent_id, run_id, node_id, tool_call_id, path, filename,
-                               mime_type, size_bytes, summary, metadata_json, created_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+                               mime_type, size_bytes, summary, metadata_json, created_at, seq)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
     ADD_BLOB = "INSERT INTO blobs (session_id, hash, bytes) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
     SET_FILE_VERSION = "
         INSERT INTO file_versions (session_id, path, hash, seen_at) VALUES (?1, ?2, ?3, ?4)
@@ -97,34 +127,29 @@ statements! {
 
     // The first column of what is read names the row in errors.
     SESSION = concat!("SELECT ", session_columns!(), " FROM sessions WHERE session_id = ?1");
-    AGENT = "
-        SELECT agent_id, session_id, parent_agent_id, agent_type, created_by_run_id, fork_from_node_id, status,
-               result_json, metadata_json, created_at, updated_at
-        FROM agents WHERE agent_id = ?1";
+    AGENT = concat!("SELECT ", agent_columns!(), " FROM agents WHERE agent_id = ?1");
     RUN = concat!("SELECT ", run_columns!(), " FROM runs WHERE run_id = ?1");
     UNFINISHED_RUNS = concat!(
         "SELECT ", run_columns!(), " FROM runs
-         WHERE session_id = ?1 AND status IN ('queued', 'pending', 'running') ORDER BY created_at, run_id"
+         WHERE session_id = ?1 AND status IN ('queued', 'pending', 'running') ORDER BY number"
     );
-    ARTIFACT = "
-        SELECT artifact_id, session_id, agent_id, run_id, node_id, tool_call_id, path, filename, mime_type, size_bytes,
-               summary, metadata_json, created_at
-        FROM artifacts WHERE artifact_id = ?1";
+    ARTIFACT = concat!("SELECT ", artifact_columns!(), " FROM artifacts WHERE artifact_id = ?1");
     /// A parent always has the smaller place: the walk ends, whatever a damaged file holds.
     SPINE = "
-        WITH RECURSIVE spine (node_id, parent_id, node_seq) AS (
-            SELECT node_id, parent_id, node_seq FROM nodes INDEXED BY nodes_spine WHERE node_id = ?1
+        WITH RECURSIVE spine (node_id, parent_id, node_seq, role, node_type, token_count) AS (
+            SELECT node_id, parent_id, node_seq, role, node_type, token_count
+            FROM nodes INDEXED BY nodes_spine WHERE node_id = ?1
             UNION ALL
-            SELECT parent.node_id, parent.parent_id, parent.node_seq
+            SELECT parent.node_id, parent.parent_id, parent.node_seq, parent.role, parent.node_type, parent.token_count
             FROM spine JOIN nodes AS parent INDEXED BY nodes_spine
                  ON parent.node_id = spine.parent_id AND parent.node_seq < spine.node_seq
         )
-        SELECT node_id, parent_id, node_seq FROM spine";
+        SELECT node_id, parent_id, node_seq, role, node_type, token_count FROM spine";
     NODE_IS_HERE = "SELECT 1 FROM nodes WHERE node_id = ?1 AND session_id = ?2";
-    NODES = "
-        SELECT node_id, session_id, node_seq, parent_id, agent_id, run_id, role, node_type, content_json, metadata_json,
-               token_count, created_at
-        FROM nodes WHERE session_id = ?1 AND node_seq BETWEEN ?2 AND ?3 ORDER BY node_seq";
+    NODES = concat!(
+        "SELECT ", node_columns!(), " FROM nodes
+         WHERE session_id = ?1 AND node_seq BETWEEN ?2 AND ?3 ORDER BY node_seq"
+    );
     EVENTS = concat!(
         "SELECT ", event_columns!(), " FROM events WHERE session_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"
     );
@@ -133,6 +158,104 @@ statements! {
     );
     FILE_VERSIONS = "SELECT path, hash, seen_at FROM file_versions WHERE session_id = ?1 ORDER BY path";
     BLOB = "SELECT hash, bytes FROM blobs WHERE session_id = ?1 AND hash = ?2";
+
+    // Looking back.
+    SESSION_IS_HERE = "SELECT 1 FROM sessions WHERE session_id = ?1";
+    ARTIFACT_IS_HERE = "SELECT 1 FROM artifacts WHERE artifact_id = ?1 AND session_id = ?2";
+    NODE = concat!("SELECT ", node_columns!(), " FROM nodes WHERE node_id = ?1");
+    /// What a list says of a session beyond its row; the first column names it in errors.
+    RUNS_IN_SHORT = "
+        SELECT session_id, last_run_id, (SELECT count(*) FROM runs WHERE session_id = ?1)
+        FROM sessions WHERE session_id = ?1";
+    SESSIONS = concat!(
+        "SELECT ", session_columns!(), " FROM sessions ORDER BY used DESC, session_id DESC LIMIT ?1 OFFSET ?2"
+    );
+    SESSIONS_OF_PROJECT = concat!(
+        "SELECT ", session_columns!(), " FROM sessions WHERE cwd = ?3
+         ORDER BY used DESC, session_id DESC LIMIT ?1 OFFSET ?2"
+    );
+    /// What users have said, first things first.
+    USER_MESSAGES = "
+        SELECT node_id, metadata_json, content_json FROM nodes
+        WHERE session_id = ?1 AND role = 'user' AND node_type = 'message' ORDER BY node_seq";
+    RUNS = concat!(
+        "SELECT ", run_columns!(), " FROM runs WHERE session_id = ?1 ORDER BY number LIMIT ?2 OFFSET ?3"
+    );
+    AGENTS = concat!("SELECT ", agent_columns!(), " FROM agents WHERE session_id = ?1 ORDER BY number");
+    ARTIFACTS = concat!(
+        "SELECT ", artifact_columns!(), ", seq FROM artifacts
+         WHERE session_id = ?1 AND (seq, artifact_id) > (?2, ?3) ORDER BY seq, artifact_id LIMIT ?4"
+    );
+
+    // Replay. Of an agent: what is its own, or nobody's.
+    EVENT_SPAN = concat!(
+        "SELECT ", event_columns!(), " FROM events
+         WHERE session_id = ?1 AND seq BETWEEN ?2 AND ?3 AND (?4 IS NULL OR agent_id = ?4 OR agent_id IS NULL)
+         ORDER BY seq LIMIT ?5"
+    );
+    EVENT_BEYOND = "SELECT 1 FROM events WHERE session_id = ?1 AND seq > ?2 LIMIT 1";
+    RUN_SEQ_OF_EVENT = "SELECT run_seq FROM events WHERE session_id = ?1 AND seq = ?2";
+    PLACE_OF_NODE = "SELECT node_seq FROM nodes INDEXED BY nodes_spine WHERE node_id = ?1";
+    /// The last place of a node that an event before this one names.
+    PLACE_NAMED_BEFORE = "
+        SELECT max(named.node_seq)
+        FROM events CROSS JOIN nodes AS named INDEXED BY nodes_spine ON named.node_id = events.node_id
+        WHERE events.session_id = ?1 AND events.seq < ?2
+              AND (?3 IS NULL OR events.agent_id = ?3 OR events.agent_id IS NULL)";
+    ARTIFACT_SPAN = concat!(
+        "SELECT ", artifact_columns!(), " FROM artifacts
+         WHERE session_id = ?1 AND seq BETWEEN ?2 AND ?3 AND (?4 IS NULL OR agent_id = ?4 OR agent_id IS NULL)
+               AND (?5 IS NULL OR run_id = ?5)
+         ORDER BY seq, artifact_id"
+    );
+
+    // Search.
+    SEARCH_IS_DIRTY = "SELECT dirty FROM search_state WHERE one = 1";
+    SET_SEARCH_DIRTY = "UPDATE search_state SET dirty = ?1 WHERE one = 1";
+    /// Sessions after this one whose newest node has not been indexed. It looks at every session, a few microseconds each:
+    /// commits do not tell the search what they add.
+    SESSIONS_TO_INDEX = "
+        SELECT sessions.session_id, coalesce(search_sessions.indexed, 0) AS indexed
+        FROM sessions LEFT JOIN search_sessions ON search_sessions.session_id = sessions.session_id
+        WHERE sessions.session_id > ?1
+              AND (SELECT node_seq FROM nodes WHERE nodes.session_id = sessions.session_id
+                   ORDER BY node_seq DESC LIMIT 1) > coalesce(search_sessions.indexed, 0)
+        ORDER BY sessions.session_id LIMIT ?2";
+    NODES_TO_INDEX = "
+        SELECT node_id, node_seq, role, node_type, metadata_json, content_json FROM nodes
+        WHERE session_id = ?1 AND node_seq > ?2 ORDER BY node_seq";
+    NUMBER_SESSION = "
+        INSERT INTO search_sessions (session_id, indexed) SELECT session_id, 0 FROM sessions WHERE session_id = ?1
+        ON CONFLICT DO NOTHING";
+    /// Only if nobody else has been there since.
+    SET_INDEXED = "
+        UPDATE search_sessions SET indexed = ?3 WHERE session_id = ?1 AND indexed = ?2 RETURNING number";
+    ADD_TEXT = "INSERT INTO search_text (rowid, text) VALUES (?1, ?2)";
+    TEXTS_WITH = "SELECT rowid FROM search_text WHERE search_text MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid";
+    NUMBERED_SESSION = "
+        SELECT sessions.session_id, sessions.used
+        FROM search_sessions CROSS JOIN sessions ON sessions.session_id = search_sessions.session_id
+        WHERE search_sessions.number = ?1 AND (?2 IS NULL OR sessions.cwd = ?2)";
+    NUMBER_OF_SESSION = "SELECT number FROM search_sessions WHERE session_id = ?1";
+    /// One step of rewriting the index without what was deleted.
+    MERGE_TEXTS = "INSERT INTO search_text (search_text, rank) VALUES ('merge', ?1)";
+
+    // Clearing away.
+    DELETE_TEXTS = "DELETE FROM search_text WHERE rowid BETWEEN ?1 AND ?2";
+    DELETE_NUMBER = "DELETE FROM search_sessions WHERE session_id = ?1";
+    DELETE_NODES = "DELETE FROM nodes WHERE session_id = ?1";
+    DELETE_EVENTS = "DELETE FROM events WHERE session_id = ?1";
+    DELETE_RUNS = "DELETE FROM runs WHERE session_id = ?1";
+    DELETE_AGENTS = "DELETE FROM agents WHERE session_id = ?1";
+    DELETE_ARTIFACTS = "DELETE FROM artifacts WHERE session_id = ?1";
+    DELETE_BLOBS = "DELETE FROM blobs WHERE session_id = ?1";
+    DELETE_FILE_VERSIONS = "DELETE FROM file_versions WHERE session_id = ?1";
+    DELETE_SESSION = "DELETE FROM sessions WHERE session_id = ?1";
+    DELETE_ARTIFACT = "DELETE FROM artifacts WHERE artifact_id = ?1 AND session_id = ?2";
+    /// Takes effect when it is prepared: never out of the cache.
+    OVERWRITE = "PRAGMA secure_delete = ON";
+    /// Overwrites what costs no further page.
+    OVERWRITE_CHEAPLY = "PRAGMA secure_delete = FAST";
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child as Process, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use agent_store::{ArtifactWriter, SessionStore};
+use agent_store::{ArtifactWriter, SessionArchive, SessionFilter, SessionStore};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::support::{Writing, new_session, open_in, run_id, session_id};
@@ -32,6 +32,7 @@ async fn play(role: &str, folder: &Path) {
         "work" => work(folder, name).await,
         "write" => write(folder, name).await,
         "make" => make(folder, name).await,
+        "search" => search(folder, name).await,
         other => panic!("there is no role {other}"),
     }
 }
@@ -78,6 +79,13 @@ async fn make(folder: &Path, name: &str) {
     let _ = file.finish();
     say("made");
     io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
+/// Searches for the word `name` and says in how many sessions it occurs.
+async fn search(folder: &Path, name: &str) {
+    let store = open_in(folder, Duration::from_secs(60)).await.unwrap();
+    let hits = store.search(name, &SessionFilter::default(), u32::MAX, 0).await.unwrap();
+    say(&hits.len().to_string());
 }
 
 fn say(line: &str) {

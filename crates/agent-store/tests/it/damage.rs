@@ -1,13 +1,20 @@
 //! Files that are damaged, foreign or newer (STO-4, STO-5, DB-04).
 
+use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::fs;
 use std::time::Duration;
 
-use agent_protocol::ErrorCode;
-use agent_store::{SessionStore, StoreError};
+use agent_protocol::{ArtifactId, ErrorCode};
+use agent_store::{
+    ContentHash, ReplayCursor, ReplayScope, SessionArchive, SessionFilter, SessionStore, SqliteStore, StoreError, Write,
+};
 use rusqlite::Connection;
 
-use crate::support::{Place, Writing, new_session};
+use crate::support::{Place, Writing, new_session, run_id, session_id};
+
+/// Of the database.
+const PAGE: usize = 4096;
 
 /// Opens `bytes` as a database, expects a refusal, and that the file is byte for byte what it was.
 async fn refused(name: &str, bytes: &[u8]) -> StoreError {
@@ -69,20 +76,42 @@ async fn a_newer_database_is_refused() {
     raw.execute_batch("INSERT INTO schema_migrations VALUES (99, 'later', 'then')").unwrap();
     raw.close().unwrap();
     let error = refused("newer", &fs::read(place.database()).unwrap()).await;
-    assert!(matches!(error, StoreError::NewerVersion { found: 99, known: 1, .. }), "{error:?}");
+    assert!(matches!(error, StoreError::NewerVersion { found: 99, known: 2, .. }), "{error:?}");
     assert_eq!(error.code(), ErrorCode::MigrationFailed);
 }
 
-/// A session with data on every kind of page.
-async fn filled() -> Vec<u8> {
+/// A session with data on every kind of page, and its artifact.
+async fn filled() -> (Vec<u8>, ArtifactId) {
     let place = Place::new("damage-maker");
     let store = place.open().await;
     let writing = Writing::begin(&store, "1").await;
     for n in 1..=60 {
         store.commit(&writing.lease, writing.turn(n)).await.unwrap();
     }
+    let bytes = b"bytes"[..].into();
+    let artifact = writing.artifact(&place, "x");
+    let artifact_id = artifact.artifact_id.clone();
+    let writes = vec![
+        Write::Artifact(artifact),
+        Write::Blob { hash: ContentHash::of(b"bytes"), bytes },
+        Write::FileVersion { path: "a.txt".into(), hash: "1".into() },
+    ];
+    store.commit(&writing.lease, writing.commit(writes)).await.unwrap();
+    store.search("text", &SessionFilter::default(), 9, 0).await.unwrap();
     store.close().await;
-    fs::read(place.database()).unwrap()
+    (fs::read(place.database()).unwrap(), artifact_id)
+}
+
+/// The file with one page overwritten, in a place of its own.
+fn damaged(name: &str, good: &[u8], page: usize) -> Place {
+    let place = Place::new(name);
+    fs::create_dir(place.folder.join("home")).unwrap();
+    let mut bytes = good.to_vec();
+    for (at, byte) in bytes[page * PAGE..][..PAGE].iter_mut().enumerate() {
+        *byte = (at * 31 + 0xA5) as u8;
+    }
+    fs::write(place.database(), &bytes).unwrap();
+    place
 }
 
 /// What a user does with an old session: open, read, go on.
@@ -108,17 +137,10 @@ async fn use_it(place: &Place) -> Result<(), StoreError> {
 /// shortened session, and the file is still there.
 #[tokio::test]
 async fn every_damaged_page_is_noticed() {
-    const PAGE: usize = 4096;
-    let good = filled().await;
+    let (good, _) = filled().await;
     let (mut noticed, pages) = (0, good.len() / PAGE);
     for page in 0..pages {
-        let place = Place::new("damage");
-        fs::create_dir(place.folder.join("home")).unwrap();
-        let mut bytes = good.clone();
-        for (at, byte) in bytes[page * PAGE..][..PAGE].iter_mut().enumerate() {
-            *byte = (at * 31 + 0xA5) as u8;
-        }
-        fs::write(place.database(), &bytes).unwrap();
+        let place = damaged("damage", &good, page);
         if let Err(error) = use_it(&place).await {
             assert_eq!(error.code(), ErrorCode::StorageError, "page {page}: {error:?}");
             let named = error.to_string().contains("sessions.sqlite") || matches!(error, StoreError::CorruptRow { .. });
@@ -128,6 +150,103 @@ async fn every_damaged_page_is_noticed() {
         assert!(fs::metadata(place.database()).unwrap().len() >= good.len() as u64, "page {page}");
         fs::remove_dir_all(&place.folder).unwrap();
     }
-    // The pages of what was not asked for (artifacts, blobs, file versions) may well be damaged unnoticed.
-    assert!(noticed + 6 >= pages, "{noticed} of {pages} damaged pages were noticed");
+    // The pages of what was not asked for (artifacts, blobs, file versions, lists, search) may well be damaged unnoticed.
+    assert!(noticed + 16 >= pages, "{noticed} of {pages} damaged pages were noticed");
+}
+
+/// What the archive does, by name; what it brings as text. Those at the end change the session.
+async fn look_back(
+    place: &Place,
+    store: &SqliteStore,
+    artifact: &ArtifactId,
+) -> Vec<(&'static str, Result<String, StoreError>)> {
+    fn text<T: Debug>(result: Result<T, StoreError>) -> Result<String, StoreError> {
+        result.map(|value| format!("{value:?}"))
+    }
+    let (id, all) = (session_id("sess_1"), SessionFilter::default());
+    let scope = ReplayScope::Session { session_id: id.clone(), from_seq: None, to_seq: None, agent_id: None };
+    let run = run_id("run_1");
+    let start = ReplayCursor::default();
+    let mut done = vec![
+        ("list_sessions", text(store.list_sessions(&all, 9, 0).await)),
+        ("search", text(store.search("text", &all, 9, 0).await)),
+        ("node", text(store.node(&run.node(60)).await)),
+        ("runs", text(store.runs(&id, 9, 0).await)),
+        ("agents", text(store.agents(&id).await)),
+        ("replay", text(store.replay(&scope, start).await)),
+        ("replay of a run", text(store.replay(&ReplayScope::Run(run.clone()), start).await)),
+        ("artifacts", text(store.artifacts(&id, None, 9).await.map(|placed| placed.len()))),
+        ("stray_files", text(store.stray_files(None).await)),
+    ];
+    let changing = async {
+        let (_, lease) = store.claim_session(&id).await?;
+        let owner = store.owner(&id).await.map(|owner| owner.is_some());
+        let activated = store.activate(&lease, &run.node(1)).await;
+        let artifacts = store.delete_artifacts(&lease, vec![artifact.clone()]).await.map(|done| done.deleted.len());
+        let session = store.delete_session(lease).await.map(|done| (done.nodes, done.events, done.failures));
+        Ok::<_, StoreError>([
+            ("owner", text(owner)),
+            ("activate", text(activated)),
+            ("delete_artifacts", text(artifacts)),
+            ("delete_session", text(session)),
+        ])
+    };
+    done.extend(changing.await.into_iter().flatten());
+    // Artifacts' paths.
+    let home = place.folder.display().to_string();
+    done.into_iter().map(|(name, done)| (name, done.map(|value| value.replace(&home, "")))).collect()
+}
+
+/// DB-04: whichever page is damaged, each operation of the archive gives what it always gave, or one error that says so:
+/// `corrupt_file`, or `corrupt_row` where the row is what cannot be read. Never an empty list.
+#[tokio::test]
+async fn the_archive_never_shows_less() {
+    let (good, artifact) = filled().await;
+    let whole = {
+        let place = Place::new("archive-whole");
+        fs::create_dir(place.folder.join("home")).unwrap();
+        fs::write(place.database(), &good).unwrap();
+        look_back(&place, &place.open().await, &artifact).await
+    };
+    assert_eq!(whole.len(), 13);
+    let mut noticed = BTreeMap::new();
+    for page in 0..good.len() / PAGE {
+        let place = damaged("archive-damage", &good, page);
+        let Ok(store) = place.try_open(Duration::from_secs(5)).await else { continue };
+        for (name, done) in look_back(&place, &store, &artifact).await {
+            let (_, expected) = whole.iter().find(|(whole, _)| *whole == name).unwrap();
+            match done {
+                Ok(value) if value == *expected.as_ref().unwrap() => {}
+                Ok(value) => {
+                    // The session is gone by then; that its traces are not is told.
+                    assert!(
+                        name == "delete_session" && value.contains("is damaged"),
+                        "page {page}: {name}: {value:.300}"
+                    );
+                }
+                Err(error) => {
+                    let kind = error.payload().details["kind"].clone();
+                    assert!(kind == "corrupt_file" || kind == "corrupt_row", "page {page}: {name}: {error:?}");
+                    *noticed.entry(name).or_insert(0) += usize::from(kind == "corrupt_file");
+                }
+            }
+        }
+        store.close().await;
+        fs::remove_dir_all(&place.folder).unwrap();
+    }
+    for name in [
+        "list_sessions",
+        "search",
+        "node",
+        "runs",
+        "agents",
+        "replay",
+        "replay of a run",
+        "artifacts",
+        "activate",
+        "delete_artifacts",
+        "delete_session",
+    ] {
+        assert!(noticed.get(name).is_some_and(|times| *times > 0), "{name} never met a damaged page: {noticed:?}");
+    }
 }

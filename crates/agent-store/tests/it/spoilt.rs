@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use agent_protocol::{ArtifactId, ErrorCode};
-use agent_store::{ArtifactWriter, ContentHash, SessionStore, SqliteStore, StoreError, Write};
+use agent_store::{
+    ArtifactWriter, ContentHash, SessionArchive, SessionFilter, SessionStore, SqliteStore, StoreError, Write,
+};
 use rusqlite::types::Value;
 
 use crate::support::{Place, Writing, event};
@@ -37,6 +39,8 @@ async fn read_all(store: &SqliteStore, writing: &Writing, artifact: &str) -> Res
     store.artifact(&ArtifactId::parse(artifact).unwrap()).await?;
     store.blob(session, &ContentHash::of(b"b")).await?;
     store.file_versions(session).await?;
+    store.list_sessions(&SessionFilter::default(), 9, 0).await?;
+    store.artifacts(session, None, 9).await?;
     Ok(())
 }
 
@@ -63,6 +67,7 @@ const SPOILT: &[Spoilt] = &[
             ("updated_at", "''"),
             ("owner_pid", "-1"),
             ("owner_since", "'x'"),
+            ("last_run_id", "'run_none'"),
         ],
     },
     Spoilt {
@@ -140,6 +145,7 @@ const SPOILT: &[Spoilt] = &[
             ("filename", "'../../../x'"),
             ("size_bytes", "-1"),
             ("metadata_json", "'x'"),
+            ("seq", "-1"),
             ("created_at", "'x'"),
         ],
     },

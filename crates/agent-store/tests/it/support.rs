@@ -1,5 +1,6 @@
 //! What the tests have in common: a store in a folder of its own, and commits that are easy to read.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,7 +9,8 @@ use agent_protocol::{
     RunStatus, SessionId,
 };
 use agent_store::{
-    Clock, Commit, Lease, NewRun, NewSession, SessionStore, SqliteStore, StoreError, StoreSettings, Write,
+    ArtifactWriter, Clock, Commit, Lease, NewArtifact, NewRun, NewSession, SessionStore, SqliteStore, StoreError,
+    StoreSettings, Write,
 };
 use rusqlite::Connection;
 
@@ -53,13 +55,13 @@ impl Place {
 }
 
 pub(crate) async fn open_in(folder: &Path, busy_timeout: Duration) -> Result<SqliteStore, StoreError> {
-    let settings = StoreSettings {
-        database: folder.join("home/sessions.sqlite"),
-        sessions_dir: folder.join("home/sessions"),
-        busy_timeout,
-        clock: Clock::new(|| NOW),
-    };
-    SqliteStore::open(settings).await
+    open_at(folder, busy_timeout, Clock::new(|| NOW)).await
+}
+
+/// With a clock of the test's own.
+pub(crate) async fn open_at(folder: &Path, busy_timeout: Duration, clock: Clock) -> Result<SqliteStore, StoreError> {
+    let (database, sessions_dir) = (folder.join("home/sessions.sqlite"), folder.join("home/sessions"));
+    SqliteStore::open(StoreSettings { database, sessions_dir, busy_timeout, clock }).await
 }
 
 pub(crate) fn session_id(text: &str) -> SessionId {
@@ -125,6 +127,29 @@ impl Writing {
     pub(crate) fn node(&self, n: u64, parent: u64) -> Write {
         let parent = (parent > 0).then(|| self.run.node(parent));
         Write::Node(node(self.run.node(n), parent, &format!("text {n}")))
+    }
+
+    /// The run's next nodes, one below the other, each with one of these texts.
+    pub(crate) async fn say(&self, store: &dyn SessionStore, first: u64, texts: &[&str]) {
+        let writes = texts.iter().zip(first..).map(|(text, n)| {
+            let parent = (n > 1).then(|| self.run.node(n - 1));
+            Write::Node(node(self.run.node(n), parent, text))
+        });
+        store.commit(&self.lease, self.commit(writes.collect())).await.unwrap();
+    }
+
+    /// Another run of the same session, which begins now.
+    pub(crate) async fn next_run(self, store: &dyn SessionStore, name: &str) -> Self {
+        let writing = Self { lease: self.lease, run: run_id(&format!("run_{name}")) };
+        store.commit(&writing.lease, writing.commit(vec![writing.new_run()])).await.unwrap();
+        writing
+    }
+
+    /// A finished file, and the row to commit.
+    pub(crate) fn artifact(&self, place: &Place, content: &str) -> NewArtifact {
+        let mut file = ArtifactWriter::new(place.sessions_dir()).begin_artifact(self.session(), "out.log").unwrap();
+        file.write_all(content.as_bytes()).unwrap();
+        file.finish()
     }
 
     /// A node, the event about it, and the step onto it, as a turn commits them.

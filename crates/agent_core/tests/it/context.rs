@@ -89,10 +89,12 @@ async fn context_built_names_hashes() {
     let runtime = world.runtime().await;
     let ran = run(&runtime, "Hi?").await;
     let report = &ran.of_type(EventType::ContextBuilt)[0].payload;
-    for field in ["budgets", "nodes_in", "nodes_out", "first_kept_node_id", "last_node_id", "epoch_because"] {
+    for field in ["nodes_in", "nodes_out", "first_kept_node_id", "last_node_id"] {
         assert!(report.contains_key(field), "{field}");
     }
-    let fixed = &report["fixed_part"];
+    let part = &report["epoch_part"];
+    assert_eq!((part["epoch_because"].as_str(), part["budgets"]["window"].is_u64()), (Some("run_start"), true));
+    let fixed = &part["fixed_part"];
     assert_eq!(fixed["system_blocks"].as_array().unwrap().len(), 5);
     assert_eq!(fixed["tools"]["hash"].as_str().unwrap().len(), 64);
     runtime.close().await;
@@ -106,7 +108,7 @@ async fn the_fixed_part_is_small() {
     let runtime = world.runtime().await;
     let handle = runtime.start("Hi?", StartOptions::default()).await.unwrap();
     let ran = crate::support::watch(&handle).await;
-    let budgets = &ran.of_type(EventType::ContextBuilt)[0].payload["budgets"];
+    let budgets = &ran.of_type(EventType::ContextBuilt)[0].payload["epoch_part"]["budgets"];
     let fixed = budgets["fixed"].as_u64().unwrap();
     assert!(fixed <= 1500, "{fixed} tokens");
     assert!(fixed > 300, "{fixed} tokens: was anything left out?");

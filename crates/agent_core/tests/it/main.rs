@@ -3,12 +3,19 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test's world is broken where these fail")]
 
 mod api;
+mod archive;
+mod branches;
 mod cancel;
+mod cleanup;
 mod context;
+mod debug;
 mod house;
+mod inspect;
 mod permissions;
 mod policies;
+mod queue;
 mod runs;
 mod sessions;
+mod stored;
 mod stream;
 mod support;

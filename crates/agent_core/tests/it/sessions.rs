@@ -1,6 +1,6 @@
 //! Sessions over several runs and several runtimes.
 
-use agent_core::{ErrorCode, RuntimeError, StartOptions};
+use agent_core::{ErrorCode, StartOptions};
 use agent_testkit::{Call, Protocol, Reply};
 use serde_json::json;
 
@@ -60,22 +60,6 @@ async fn a_session_has_one_owner() {
     drop(first);
     run_in(&second, &ran.session_id, "Now?").await.assert_completed();
     second.close().await;
-}
-
-/// While a run is at work its session takes no other.
-#[tokio::test]
-async fn one_run_at_a_time() {
-    let world = World::new("one_run", Protocol::OpenAi).await;
-    let (reply, gate) = Reply::text("Slow.").gated();
-    world.server.push(reply);
-    let runtime = world.runtime().await;
-    let handle = runtime.start("Slow?", StartOptions::default()).await.unwrap();
-    let options = StartOptions { session_id: Some(handle.session_id().clone()), mode: None };
-    let error = runtime.start("Now!", options).await.err().unwrap();
-    assert!(matches!(error, RuntimeError::SessionBusy { .. }));
-    gate.release_all();
-    assert_eq!(handle.wait().await.status.as_str(), "completed");
-    runtime.close().await;
 }
 
 /// A session that does not exist is an error that names it.

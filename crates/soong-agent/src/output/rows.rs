@@ -3,6 +3,8 @@
 //! A terminal that wraps a line goes on at its left border, where the beginning of a line decides whose it is. So whatever
 //! a model, a file or a tool has written is wrapped here, and every row of it begins with a border.
 
+use std::borrow::Cow;
+
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthChar;
 
@@ -13,6 +15,8 @@ const LEAST: usize = 20;
 const TAB: usize = 4;
 /// In what somebody decides about, this stands before each tab and nowhere else.
 const TAB_SIGN: char = '→';
+/// Stands where a part of a line is not shown.
+const ELLIPSIS: char = '…';
 
 /// How wide rows may be, and characters may turn out.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +41,7 @@ impl Width {
     }
 
     /// How many columns a row fills. The last one stays empty: terminals do not agree on what happens behind it.
-    fn usable(self) -> usize {
+    pub(crate) fn usable(self) -> usize {
         self.columns - 1
     }
 
@@ -56,8 +60,37 @@ impl Width {
         if self.ambiguous_is_wide { 2 } else { 1 }
     }
 
-    fn of_all(self, text: &str) -> usize {
+    /// The most columns that a terminal may use for a line.
+    pub(crate) fn of_all(self, text: &str) -> usize {
         text.chars().map(|c| self.of(c)).sum()
+    }
+
+    /// The beginning of a line, with an ellipsis where the rest does not fit.
+    pub(crate) fn head(self, line: &str, columns: usize) -> Cow<'_, str> {
+        if self.of_all(line) <= columns {
+            return Cow::Borrowed(line);
+        }
+        let end = self.fitting(line.grapheme_indices(true).map(|(at, cluster)| (at + cluster.len(), cluster)), columns);
+        Cow::Owned(format!("{}{ELLIPSIS}", &line[..end.unwrap_or(0)]))
+    }
+
+    /// The end of a line, with an ellipsis where the rest does not fit.
+    pub(crate) fn tail(self, line: &str, columns: usize) -> Cow<'_, str> {
+        if self.of_all(line) <= columns {
+            return Cow::Borrowed(line);
+        }
+        let start = self.fitting(line.grapheme_indices(true).rev(), columns);
+        Cow::Owned(format!("{ELLIPSIS}{}", &line[start.unwrap_or(line.len())..]))
+    }
+
+    /// The border behind the last cluster that fits beside an ellipsis.
+    fn fitting<'t>(self, clusters: impl Iterator<Item = (usize, &'t str)>, columns: usize) -> Option<usize> {
+        let mut left = columns.saturating_sub(self.of(ELLIPSIS));
+        let fits = |(border, cluster): (usize, &str)| {
+            left = left.checked_sub(self.of_all(cluster))?;
+            Some(border)
+        };
+        clusters.map_while(fits).last()
     }
 }
 

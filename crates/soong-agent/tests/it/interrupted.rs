@@ -10,8 +10,7 @@ use crate::watched::wait_until;
 
 /// A session that exists.
 fn session(world: &World) -> String {
-    world.server.push(Reply::text("Hello."));
-    world.run(&["run", "hi"]).exits(0).session()
+    world.session("hi", "Hello.")
 }
 
 /// RUN-4: a second process on a session is refused and told who has it; nothing is asked of the model and nothing stored.

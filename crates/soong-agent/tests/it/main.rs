@@ -4,7 +4,9 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test's world is broken where these fail")]
 
 mod answers;
+mod big;
 mod cancel;
+mod cleanup;
 mod configuration;
 mod interrupted;
 mod messages;
@@ -12,7 +14,10 @@ mod process;
 mod project;
 mod prompts;
 mod provider;
+mod replay;
+mod resume;
 mod secrets;
+mod sessions;
 mod storage;
 mod support;
 mod terminal;

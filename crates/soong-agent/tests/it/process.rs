@@ -1,7 +1,7 @@
 //! One process of the command, and what it came to.
 
 use std::io::Write;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -27,6 +27,14 @@ impl Running {
     pub(crate) fn start(mut command: Command) -> Self {
         command.stdout(Stdio::piped());
         Self::with_stdout(command)
+    }
+
+    /// Starts a command whose stdout the test reads itself.
+    pub(crate) fn read_by_hand(mut command: Command) -> (Self, ChildStdout) {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take().unwrap());
+        let stderr = Watched::new(child.stderr.take().unwrap());
+        (Self { child, stdin, stdout: None, stderr }, stdout)
     }
 
     /// Starts a command with the stdin and stdout it was made with.

@@ -148,6 +148,12 @@ impl World {
 
     /// The stored events of a session.
     pub(crate) fn events(&self, session: &str) -> Vec<RuntimeEvent> {
+        let id = SessionId::parse(session).unwrap();
+        self.in_store(async |store| store.events(&id, 0, 10_000).await.expect("the record is whole"))
+    }
+
+    /// Works with the record itself.
+    pub(crate) fn in_store<T>(&self, work: impl AsyncFnOnce(&SqliteStore) -> T) -> T {
         let settings = StoreSettings {
             database: self.home.home.join("sessions.sqlite"),
             sessions_dir: self.home.home.join("sessions"),
@@ -157,11 +163,16 @@ impl World {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let store = SqliteStore::open(settings).await.expect("the record opens");
-            let events =
-                store.events(&SessionId::parse(session).unwrap(), 0, 10_000).await.expect("the record is whole");
+            let done = work(&store).await;
             store.close().await;
-            events
+            done
         })
+    }
+
+    /// A session in which a message was answered.
+    pub(crate) fn session(&self, message: &str, answer: &str) -> String {
+        self.server.push(Reply::text(answer));
+        self.run(&["run", message]).exits(0).session()
     }
 
     /// Their types.

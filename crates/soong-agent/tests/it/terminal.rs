@@ -46,8 +46,18 @@ impl World {
 }
 
 impl Terminal {
-    pub(crate) fn start(mut command: Command) -> Self {
+    pub(crate) fn start(command: Command) -> Self {
+        Self::start_on(pair(), command)
+    }
+
+    /// On a terminal of this many columns.
+    pub(crate) fn start_of(columns: u16, command: Command) -> Self {
         let (person, line) = pair();
+        tcsetwinsize(&person, size(columns, 24)).unwrap();
+        Self::start_on((person, line), command)
+    }
+
+    fn start_on((person, line): (File, OwnedFd), mut command: Command) -> Self {
         let side = || Stdio::from(line.try_clone().unwrap());
         let settings = settings(&line);
         let child = command.stdin(side()).stdout(side()).stderr(side()).spawn().expect("the command starts");
@@ -59,8 +69,7 @@ impl Terminal {
     }
 
     pub(crate) fn resize(&self, columns: u16, rows: u16) {
-        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&*self.window.person, size).unwrap();
+        tcsetwinsize(&*self.window.person, size(columns, rows)).unwrap();
     }
 
     /// Waits until this has come up on the screen since the last time.
@@ -123,6 +132,10 @@ impl Drop for Terminal {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn size(columns: u16, rows: u16) -> Winsize {
+    Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
 }
 
 fn pair() -> (File, OwnedFd) {

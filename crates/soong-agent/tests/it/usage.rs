@@ -10,7 +10,17 @@ use crate::support::World;
 #[test]
 fn help_has_examples() {
     let world = World::new("help");
-    for command in [&["--help"][..], &["run", "--help"], &["config", "--help"], &["config", "path", "--help"]] {
+    for command in [
+        &["--help"][..],
+        &["run", "--help"],
+        &["sessions", "--help"],
+        &["replay", "--help"],
+        &["cleanup", "--help"],
+        &["cleanup", "artifacts", "--help"],
+        &["cleanup", "session", "--help"],
+        &["config", "--help"],
+        &["config", "path", "--help"],
+    ] {
         let help = world.run(command).exits(0);
         assert!(help.stdout.contains("Example") && help.stdout.contains("soong-agent "), "{}", help.stdout);
         assert_eq!(help.stderr, "");

@@ -41,8 +41,34 @@ fn columns_of_a_display() {
     assert_eq!(wrapped("| ", ": ", &cyrillic, Width::new(20, true), Breaks::Anywhere).len(), 3);
 }
 
+/// CLI-02: what does not fit gives way to an ellipsis, at the border of a character as people see it.
+#[test]
+fn parts_of_a_line() {
+    let width = Width::new(80, false);
+    for (line, columns, head, tail) in [
+        ("short", 5, "short", "short"),
+        ("", 0, "", ""),
+        ("/home/user/project", 9, "/home/u…", "…project"),
+        ("中文中文", 6, "中文…", "…中文"),
+        // How wide a family is no two terminals agree on: it may take ten columns, and is shown whole or not at all.
+        ("👩‍👩‍👧👩‍👩‍👧", 13, "👩‍👩‍👧…", "…👩‍👩‍👧"),
+        ("ab", 1, "…", "…"),
+    ] {
+        assert_eq!((&*width.head(line, columns), &*width.tail(line, columns)), (head, tail), "{line}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// CLI-02: never too wide, whatever the line.
+    #[test]
+    fn parts_fit(line in "([ -~]|中|👍|e\u{301}|👩\u{200d}👧|\\PC){0,60}", columns in 2_usize..60, wide in any::<bool>()) {
+        let width = Width::new(80, wide);
+        let (head, tail) = (width.head(&line, columns), width.tail(&line, columns));
+        prop_assert!(head.width() <= columns && tail.width() <= columns, "{head:?} {tail:?}");
+        prop_assert!(line.starts_with(head.trim_end_matches(ELLIPSIS)) && line.ends_with(tail.trim_start_matches(ELLIPSIS)));
+    }
 
     /// CLI-3: no row reaches the terminal's border, and together they are the line.
     #[test]

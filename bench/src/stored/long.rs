@@ -1,0 +1,246 @@
+//! A session that has gone on for long: 10,000 nodes on its path and 100,000 events.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agent_engine::TokenCounter;
+use agent_protocol::{
+    ContentBlock, EventDraft, EventType, NodeDraft, NodeId, NodeType, Object, Role, SessionId, ToolCall, ToolCallId,
+    ToolResultBlock,
+};
+use agent_store::{SessionStore as _, Write};
+use agent_testkit::TestHome;
+use serde_json::{Value, json};
+
+use super::Ids;
+use crate::BenchError;
+use crate::words::Words;
+
+/// Each of them is one commit.
+const RUNS: usize = 250;
+/// Turns of a run; all but the last read a file.
+const TURNS: usize = 20;
+/// The user's message, and a reply and a result for each turn but the last.
+const NODES: usize = 2 * TURNS;
+/// What a run stores is a quarter of this. The rest stands for permissions, hooks and tasks.
+const EVENTS: usize = 400;
+/// One result in so many holds what looks like a secret.
+const SECRET_EVERY: usize = 100;
+
+/// The session and where it is.
+pub(crate) struct Long {
+    pub(crate) database: PathBuf,
+    pub(crate) session_id: SessionId,
+    /// The end of the path.
+    pub(crate) leaf: NodeId,
+}
+
+impl Long {
+    pub(crate) const NODES: usize = RUNS * NODES;
+    pub(crate) const EVENTS: usize = RUNS * EVENTS;
+
+    /// Makes it in a home that has no database, for the home's project.
+    pub(crate) async fn lay(home: &TestHome) -> Result<Self, BenchError> {
+        let database = home.home.join("sessions.sqlite");
+        let store = super::open(&database, &home.home.join("sessions")).await?;
+        let ids = Ids::fresh()?;
+        let lease = store.create_session(ids.session(&home.project.to_string_lossy())).await?;
+        let (mut words, mut leaf) = (Words(5), None);
+        for run in 0..RUNS {
+            let mut making =
+                Making { ids: ids.next_run()?, words: &mut words, parent: leaf, nodes: 0, writes: Vec::new() };
+            making.run(run)?;
+            let Making { ids, parent, mut writes, .. } = making;
+            if let Some(last) = &parent {
+                writes.extend(ids.end(TURNS as u32, last));
+            }
+            store.commit(&lease, ids.commit(writes)).await?;
+            leaf = parent;
+        }
+        store.close().await;
+        let leaf = leaf.ok_or(BenchError::Nothing)?;
+        Ok(Self { database, session_id: ids.session_id, leaf })
+    }
+}
+
+/// A run that is being made up.
+struct Making<'w> {
+    ids: Ids,
+    words: &'w mut Words,
+    parent: Option<NodeId>,
+    nodes: usize,
+    writes: Vec<Write>,
+}
+
+impl Making<'_> {
+    fn run(&mut self, run: usize) -> Result<(), BenchError> {
+        self.writes.push(self.ids.run());
+        self.event(EventDraft::new(EventType::LoopStarted));
+        let question = self.text(200);
+        let asked = self.node(Role::User, vec![ContentBlock::text(question)], Object::new())?;
+        self.event(EventDraft::new(EventType::MessageCreated).with("role", "user").node(&asked));
+        for turn in 0..TURNS - 1 {
+            let call = ToolCallId::parse(&format!("call_{run:04}_{turn:02}"))?;
+            let path = format!("src/module_{:02}/file_{turn:02}.rs", run % 40);
+            let told = self.reply(turn, Some((&call, &path)))?;
+            self.after_reply(turn, &told);
+            self.around_call(&call, &path);
+            let result = self.result(&call, &path, (run * TURNS + turn).is_multiple_of(SECRET_EVERY))?;
+            self.tool_completed(&call, &path, &result);
+            self.fill_up_to((turn + 1) * (EVENTS - 2) / TURNS);
+        }
+        let told = self.reply(TURNS - 1, None)?;
+        self.after_reply(TURNS - 1, &told);
+        self.fill_up_to(EVENTS - 1);
+        self.event(EventDraft::new(EventType::LoopCompleted).with("turns", TURNS));
+        Ok(())
+    }
+
+    fn event(&mut self, event: EventDraft) {
+        self.writes.push(Write::Event(event));
+    }
+
+    fn events(&self) -> usize {
+        self.writes.iter().filter(|write| matches!(write, Write::Event(_))).count()
+    }
+
+    fn node(&mut self, role: Role, content: Vec<ContentBlock>, metadata: Object) -> Result<NodeId, BenchError> {
+        self.nodes += 1;
+        let node_id = self.ids.node(self.nodes)?;
+        let token_count = TokenCounter.message(&content);
+        self.writes.push(Write::Node(NodeDraft {
+            node_id: node_id.clone(),
+            parent_id: self.parent.replace(node_id.clone()),
+            role,
+            node_type: NodeType::Message,
+            content: Arc::from(content),
+            metadata,
+            token_count,
+        }));
+        Ok(node_id)
+    }
+
+    fn reply(&mut self, turn: usize, call: Option<(&ToolCallId, &str)>) -> Result<NodeId, BenchError> {
+        let bytes = if call.is_some() { 80 } else { 600 };
+        let mut content = vec![ContentBlock::text(format!("{turn}: {}", self.text(bytes)))];
+        content.extend(call.map(|(call, path)| {
+            ContentBlock::ToolCall(ToolCall {
+                tool_call_id: call.clone(),
+                name: "code.read_file".to_owned(),
+                arguments: object(json!({ "path": path, "start_line": 1, "max_lines": 200 })),
+                metadata: object(json!({ "raw_name": "code__read_file" })),
+            })
+        }));
+        let stop = if call.is_some() { "tool_use" } else { "end" };
+        self.node(Role::Assistant, content, object(json!({ "stop": stop })))
+    }
+
+    /// One to four kilobytes, as `code.read_file` gives them.
+    fn result(&mut self, call: &ToolCallId, path: &str, secret: bool) -> Result<NodeId, BenchError> {
+        let bytes = 1024 + self.words.number(3 * 1024);
+        let mut text = String::new();
+        while text.len() < bytes {
+            text.push_str("    ");
+            text.push_str(&self.text(50));
+            text.push('\n');
+        }
+        if secret {
+            text.push_str("export SERVICE_TOKEN=4f1c9a0be27d4f1c9a0be27d\n");
+        }
+        let lines = text.lines().count();
+        let data = json!({ "path": path, "content": text, "start_line": 1, "end_line": lines, "total_lines": lines });
+        let block = ContentBlock::ToolResult(ToolResultBlock {
+            tool_call_id: call.clone(),
+            is_error: false,
+            content: vec![ContentBlock::json(data)],
+            error: None,
+            metadata: Object::new(),
+        });
+        self.node(Role::Tool, vec![block], object(json!({ "tool_name": "code.read_file" })))
+    }
+
+    fn after_reply(&mut self, turn: usize, told: &NodeId) {
+        let report = json!({
+            "turn": turn + 1, "request": turn + 1, "epoch": 1, "epoch_part_of_request": 1, "first_kept_node_id": told,
+            "last_node_id": told, "nodes_in": 300 + turn, "nodes_out": 9000, "turns_out": 4500, "results_shortened": 0,
+            "message_tokens": 81_234, "request_tokens": 83_456, "calibration": 1.024_632_068, "call_id_prefix": "call_",
+        });
+        self.event(EventDraft { payload: object(report), ..EventDraft::new(EventType::ContextBuilt) });
+        self.event(EventDraft::new(EventType::ModelStarted).with("model", "scripted"));
+        let usage = json!({
+            "input_tokens": 83_456, "output_tokens": 113, "total_tokens": 83_569,
+            "raw": { "prompt_eval_count": 83_456, "eval_count": 113, "total_duration": 9_000_000 },
+        });
+        let completed = EventDraft::new(EventType::ModelCompleted).with("stop", "tool_use").with("usage", usage);
+        self.event(completed);
+        self.event(EventDraft::new(EventType::MessageCompleted).with("tool_calls", 1).node(told));
+    }
+
+    fn around_call(&mut self, call: &ToolCallId, path: &str) {
+        for hook in [EventType::HookStarted, EventType::HookCompleted] {
+            self.event(EventDraft::new(hook).with("hook", "before_tool_call").call(call));
+        }
+        for permission in [EventType::PermissionRequested, EventType::PermissionResolved] {
+            self.event(
+                EventDraft::new(permission).with("tool_name", "code.read_file").with("summary", path).call(call),
+            );
+        }
+        let started = EventDraft::new(EventType::ToolStarted).with("tool_name", "code.read_file");
+        self.event(started.with("summary", path).call(call));
+    }
+
+    fn tool_completed(&mut self, call: &ToolCallId, path: &str, result: &NodeId) {
+        let hash = "c2b85d5f4a984b81d972f021d9e62818609f20428ce6b8c3e2cf2a6474e4a0ba";
+        let completed = EventDraft::new(EventType::ToolCompleted)
+            .with("tool_name", "code.read_file")
+            .with("kind", "ok")
+            .with("call", path)
+            .with("summary", "50 lines")
+            .with("metadata", json!({ "content_hash": hash, "resolved_path": format!("/home/user/project/{path}") }));
+        self.event(completed.call(call).node(result));
+    }
+
+    fn fill_up_to(&mut self, events: usize) {
+        for step in self.events()..events {
+            let text = self.text(60);
+            let update = EventDraft::new(EventType::TaskStepUpdated).with("task_id", "task_01").with("step", step);
+            self.event(update.with("note", text));
+        }
+    }
+
+    fn text(&mut self, bytes: usize) -> String {
+        let mut text = String::new();
+        while text.len() < bytes {
+            text.push_str(self.words.next_word());
+        }
+        text
+    }
+}
+
+fn object(value: Value) -> Object {
+    match value {
+        Value::Object(object) => object,
+        _ => Object::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// PERF-5: what is made has the size it should have, and is one path.
+    #[test]
+    fn a_run_has_its_nodes_and_events() {
+        let mut words = Words(5);
+        let ids = Ids::fresh().unwrap();
+        let mut making = Making { ids, words: &mut words, parent: None, nodes: 0, writes: Vec::new() };
+        making.run(0).unwrap();
+        assert_eq!((making.nodes, making.events()), (NODES, EVENTS));
+        let parents = making.writes.iter().filter_map(|write| match write {
+            Write::Node(node) => Some(node.parent_id.is_none()),
+            _ => None,
+        });
+        assert_eq!(parents.filter(|root| *root).count(), 1);
+        assert_eq!((Long::NODES, Long::EVENTS), (10_000, 100_000));
+    }
+}

@@ -1,0 +1,40 @@
+//! PERF-5 and DB-14: sessions that have gone on for long, and many of them.
+
+mod context;
+mod listing;
+mod replay;
+
+use agent_testkit::TestHome;
+
+use crate::BenchError;
+use crate::report::Row;
+use crate::stored::Long;
+use crate::suite::{Bench, Suite};
+
+pub(super) const SUITE: Suite = Suite {
+    name: "perf-5",
+    about: "a session of 10,000 nodes on its path and 100,000 events, and 10,000 sessions",
+    // Laying them takes half a minute.
+    by_name_only: true,
+    measure,
+};
+
+/// Of the model, in tokens: a hundredth of the long path goes in.
+const WINDOW: &str = "model.context_window = 131072";
+
+fn measure(bench: &Bench) -> Result<Vec<Row>, BenchError> {
+    let threads = threads()?;
+    let home = TestHome::new("long_path");
+    let long = threads.block_on(Long::lay(&home))?;
+    let mut rows = context::measure(bench, &home, &long)?;
+    rows.extend(replay::measure(bench, &home, &long)?);
+    home.remove();
+    rows.extend(listing::measure(bench)?);
+    Ok(rows)
+}
+
+/// One thread, as the command has it, and those for blocking work.
+fn threads() -> Result<tokio::runtime::Runtime, BenchError> {
+    let threads = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    threads.map_err(BenchError::file("start threads for", "the store"))
+}

@@ -1,0 +1,119 @@
+//! The report of a request, stored as `context_built` (CTX-1): with the nodes, and the bytes behind the hashes of the fixed
+//! part, all that is needed to make the request again (STO-11).
+
+use std::sync::Arc;
+
+use agent_protocol::{ModelMessage, NodeId, Object, ToolCallId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::budget::Budgets;
+use crate::compose::{Parts, Window};
+use crate::rebuild::RebuildError;
+use crate::run::{ModelSettings, RequestNo, Sources};
+
+/// One report. The type writes the payload and reads it: what a later version has added is ignored, what is missing is an error
+/// that names it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContextBuilt {
+    /// The turn. A request that is made again belongs to the same turn (RUN-23).
+    pub turn: u32,
+    /// The request's number, unique in its run.
+    pub request: RequestNo,
+    /// Which stretch of append-only requests of the run it belongs to (PRV-15).
+    pub epoch: u32,
+    /// What the requests of an epoch have in common: in the report of the first, and once more where it changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch_part: Option<EpochPart>,
+    /// In every other report: the request of the same run whose report has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch_part_of_request: Option<RequestNo>,
+    /// First node of the kept part; pinned nodes before it are in too.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub first_kept_node_id: Option<NodeId>,
+    /// Newest node.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub last_node_id: Option<NodeId>,
+    /// Nodes that went in.
+    pub nodes_in: usize,
+    /// Nodes that were left out.
+    pub nodes_out: usize,
+    /// Turns that were left out.
+    pub turns_out: usize,
+    /// Results that were shortened.
+    pub results_shortened: usize,
+    /// Estimated tokens of the messages.
+    pub message_tokens: u64,
+    /// Estimated tokens of the whole request, calibrated.
+    pub request_tokens: u64,
+    /// The provider's counts as a multiple of our estimates.
+    pub calibration: f64,
+    /// What the adapter's own call ids begin with (PRV-5).
+    pub call_id_prefix: ToolCallId,
+    /// The messages that came last and are no history. They are in no node, so they are here in full.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tail: Vec<Arc<ModelMessage>>,
+}
+
+/// What the requests of an epoch have in common.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EpochPart {
+    /// Why the epoch began.
+    pub epoch_because: String,
+    /// Which model, and how it is asked.
+    pub model: ModelSettings,
+    /// Most tokens of an answer.
+    pub max_output_tokens: u64,
+    /// Most tokens of the results of one turn; longer ones are shortened.
+    pub results_limit: u64,
+    /// How the window is shared out.
+    pub budgets: Budgets,
+    /// Hashes of the system blocks and of the tool list (STO-13).
+    pub fixed_part: Object,
+}
+
+impl ContextBuilt {
+    /// Reads the payload of a `context_built` event.
+    ///
+    /// # Errors
+    /// [`RebuildError::Report`] names what is missing or wrong.
+    pub fn read(payload: &Object) -> Result<Self, RebuildError> {
+        serde_path_to_error::deserialize(payload)
+            .map_err(|error| RebuildError::Report { at: error.path().to_string(), message: error.inner().to_string() })
+    }
+
+    /// The payload.
+    #[must_use]
+    pub fn payload(&self) -> Object {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(payload)) => payload,
+            // A struct of numbers, ids and JSON always serialises to an object.
+            _ => Object::new(),
+        }
+    }
+
+    /// The request whose report holds the epoch's part: this one, or an earlier one of the same run.
+    #[must_use]
+    pub fn epoch_part_in(&self) -> RequestNo {
+        self.epoch_part_of_request.unwrap_or(self.request)
+    }
+}
+
+impl EpochPart {
+    pub(crate) fn of(sources: &Sources, because: &str) -> Self {
+        let parts = Parts::of(sources, Window::default());
+        Self {
+            epoch_because: because.to_owned(),
+            model: parts.model.clone(),
+            max_output_tokens: parts.max_output_tokens,
+            results_limit: parts.results_limit,
+            budgets: sources.budgets,
+            fixed_part: sources.fingerprint.clone(),
+        }
+    }
+
+    /// Whether it says of these sources what there is to say. The two limits follow from the budgets.
+    pub(crate) fn is_of(&self, sources: &Sources) -> bool {
+        self.budgets == sources.budgets && self.model == sources.model && self.fixed_part == sources.fingerprint
+    }
+}

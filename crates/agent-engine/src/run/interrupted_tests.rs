@@ -1,0 +1,107 @@
+//! After a crash: calls whose result was never stored (RUN-20).
+
+use std::collections::HashSet;
+
+use super::script_testing::Script;
+use super::world_testing::{Dice, Figures, Rates, World};
+use super::*;
+use crate::notes;
+
+/// The results that the next run gives after a script that breaks off, with these calls written down as begun.
+fn answers(script: &str, started: Option<&[&str]>) -> Vec<String> {
+    let mut first = Script::new();
+    first.play("start one; sources").play(script);
+    let (path, _) = first.run.into_path();
+    let mut second = Script::on(path, "run_u");
+    if let Some(started) = started {
+        second.run = second.run.with_started_calls(ids(started));
+    }
+    second.play("start two; sources");
+    let request = second.request();
+    assert_eq!(request.last().unwrap(), "user<two>");
+    request.into_iter().filter(|line| line.starts_with("tool<")).collect()
+}
+
+fn ids(texts: &[&str]) -> HashSet<ToolCallId> {
+    texts.iter().map(|id| ToolCallId::parse(id).unwrap()).collect()
+}
+
+/// RUN-20: a call whose result was never stored gets one that says so, before the next message; nothing more is said where it is
+/// not known which calls began.
+#[test]
+fn interrupted_calls_are_answered() {
+    let script = "calls write:a write:b; ready a; allow a";
+    let may_have_run = |id| format!("tool<error {id}: interrupted: the program ended>");
+    assert_eq!(answers(script, None), [may_have_run("a"), may_have_run("b")]);
+}
+
+/// RUN-20: a call that was never written down as begun did not run, and is told so.
+#[test]
+fn calls_that_never_began_did_not_run() {
+    let script = "calls write:a write:b=2; ready a; allow a";
+    assert_eq!(
+        answers(script, Some(&["a"])),
+        ["tool<error a: interrupted: the program ended>", "tool<error b: not run: the run>"]
+    );
+    let nothing_began = answers("calls write:a look:b; ready a", Some(&["of_another_branch"]));
+    assert_eq!(nothing_began, ["tool<error a: not run: the run>", "tool<error b: not run: the run>"]);
+}
+
+/// RUN-20, RUN-10: of equal calls that run as one only the first is written down as begun; the others do not claim more.
+#[test]
+fn twins_of_a_call_that_began() {
+    assert_eq!(
+        answers("calls look:a=1 look:b=1 look:c=2; ready a; allow a", Some(&["a"])),
+        [
+            "tool<error a: interrupted: the program ended>",
+            "tool<error b: interrupted: the program ended>",
+            "tool<error c: not run: the run>"
+        ]
+    );
+}
+
+/// RUN-14: a call of any class is written down as begun before it runs.
+#[test]
+fn calls_of_every_class_are_written_down() {
+    for tool in ["look", "write", "order", "child"] {
+        let mut script = Script::new();
+        script.play(&format!("start hi; sources; calls {tool}:a; ready a; allow a"));
+        assert_eq!(script.trace.last().unwrap(), "allow a -> [tool_started], execute a", "{tool}");
+    }
+}
+
+/// RUN-20: wherever a process ends, what the next run says of the open calls is true: what is said not to have run did not.
+#[test]
+fn crashes_anywhere() {
+    let (mut figures, mut did_not_run, mut may_have_run) = (Figures::default(), 0, 0);
+    for number in 0..3_000 {
+        let rates = Rates { crash: 12, ..Rates::CALM };
+        let mut world = World::new(Dice::of_world(number), Path::new(), number, rates);
+        if world.live(&mut figures) {
+            continue;
+        }
+        let mut path = Path::new();
+        world.chain.iter().for_each(|id| path.push(&world.stored[id]));
+        let open = path.unanswered();
+        let mut next = World::new(world.dice.clone(), path, number + 3_000, Rates::CALM);
+        next.run = next.run.with_started_calls(world.begun.clone());
+        next.live(&mut figures);
+        let results = next.stored.values().flat_map(|node| node.content.iter()).filter_map(|block| match block {
+            ContentBlock::ToolResult(result) => Some((&result.tool_call_id, result.content[0].as_text()?)),
+            _ => None,
+        });
+        for (call, text) in results.filter(|(call, _)| open.iter().any(|(id, _)| id == *call)) {
+            match text {
+                notes::NOT_BEGUN => {
+                    did_not_run += 1;
+                    assert!(!world.executed.contains(call), "world {number}: {call} ran");
+                }
+                text => {
+                    may_have_run += 1;
+                    assert_eq!(text, notes::INTERRUPTED, "world {number}: {call}");
+                }
+            }
+        }
+    }
+    assert!(did_not_run > 100 && may_have_run > 100, "{did_not_run}, {may_have_run}");
+}

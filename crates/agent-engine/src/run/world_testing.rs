@@ -1,0 +1,353 @@
+//! A random world: it performs the machine's effects in any order a real driver could, and holds what a store would hold.
+
+use std::collections::{HashMap, HashSet};
+
+use agent_protocol::{ContentBlock, EndReason, ErrorCode, ErrorPayload, ModelRequest, NodeId, Role, RunId, ToolCallId};
+
+use super::testing::fixed;
+use super::*;
+use crate::{ContextBuilt, Path, rebuild};
+
+/// xorshift64*: the worlds must be the same on every machine.
+#[derive(Clone)]
+pub(super) struct Dice(pub(super) u64);
+
+impl Dice {
+    pub(super) fn of_world(number: u64) -> Self {
+        Self(number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    pub(super) fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % sides
+    }
+
+    /// True once in `n` times.
+    pub(super) fn one_in(&mut self, n: u64) -> bool {
+        self.roll(n) == 0
+    }
+
+    pub(super) fn pick<T>(&mut self, from: &mut Vec<T>) -> Option<T> {
+        (!from.is_empty()).then(|| from.swap_remove(self.roll(from.len() as u64) as usize))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Pending {
+    Sources,
+    Model(RequestNo),
+    Prepare(ToolCallId),
+    Authorize(ToolCallId),
+    Execute(ToolCallId),
+    Relief(JobNo),
+    DrainExpired,
+}
+
+#[derive(Default, Debug)]
+pub(super) struct Figures {
+    pub(super) effects: usize,
+    pub(super) requests: usize,
+    pub(super) failed_commits: usize,
+    pub(super) failed_merged: usize,
+    pub(super) ends: HashMap<&'static str, usize>,
+}
+
+/// How hostile a world is: one in `n`.
+#[derive(Clone, Copy)]
+pub(super) struct Rates {
+    pub(super) cancel: u64,
+    pub(super) failed_commit: u64,
+    pub(super) broken_stream: u64,
+    pub(super) overflow: u64,
+    /// Replies are cut, or withheld.
+    pub(super) cut: u64,
+    /// The process ends.
+    pub(super) crash: u64,
+}
+
+impl Rates {
+    pub(super) const CALM: Self =
+        Self { cancel: u64::MAX, failed_commit: u64::MAX, broken_stream: 12, overflow: 20, cut: 12, crash: u64::MAX };
+}
+
+/// What the sources are made of at the moment.
+pub(super) struct Settings {
+    pub(super) fixed: usize,
+    pub(super) messages: u64,
+    pub(super) tenths: u64,
+}
+
+/// A request that was sent, and its report as it was stored.
+pub(super) struct Sent {
+    pub(super) request: ModelRequest,
+    pub(super) built: ContextBuilt,
+}
+
+pub(super) struct World {
+    pub(super) dice: Dice,
+    pub(super) run: Run,
+    pub(super) pending: Vec<Pending>,
+    pub(super) aborted: HashSet<String>,
+    pub(super) settings: Settings,
+    /// Nodes as a store would hold them: committed only.
+    pub(super) stored: HashMap<NodeId, NodeDraft>,
+    /// The stored nodes that are on the path, root first.
+    pub(super) chain: Vec<NodeId>,
+    active: Option<NodeId>,
+    pub(super) finished: Option<EndReason>,
+    /// Calls that are stored as begun, and those that were run.
+    pub(super) begun: HashSet<ToolCallId>,
+    pub(super) executed: HashSet<ToolCallId>,
+    pub(super) sent: Vec<Sent>,
+    /// The stored reports, read from their text.
+    reports: Vec<ContextBuilt>,
+    /// Whether the driver holds back commits that may wait, and the one it holds.
+    merges: bool,
+    held: Option<(CommitNo, Vec<Write>)>,
+    pub(super) rates: Rates,
+}
+
+pub(super) fn error(text: &str) -> ErrorPayload {
+    ErrorPayload::new(ErrorCode::ProviderError, text)
+}
+
+impl World {
+    pub(super) fn new(mut dice: Dice, path: Path, number: u64, rates: Rates) -> Self {
+        let limits = Limits { max_turns: 2 + dice.roll(12) as u32, ..Limits::default() };
+        let run_id = RunId::parse(&format!("run_world{number}")).unwrap();
+        let chain = path.nodes().iter().map(|node| node.node_id.clone()).collect();
+        let merges = dice.one_in(2);
+        let run = Run::new(limits, run_id, path, Calibration::default());
+        World {
+            dice,
+            run,
+            pending: Vec::new(),
+            aborted: HashSet::new(),
+            settings: Settings { fixed: 0, messages: 400, tenths: 0 },
+            stored: HashMap::new(),
+            chain,
+            active: None,
+            finished: None,
+            begun: HashSet::new(),
+            executed: HashSet::new(),
+            sent: Vec::new(),
+            reports: Vec::new(),
+            merges,
+            held: None,
+            rates,
+        }
+    }
+
+    /// Lives until the run has ended; false if the process ended before it.
+    pub(super) fn live(&mut self, figures: &mut Figures) -> bool {
+        self.feed(Input::Start { content: vec![ContentBlock::text("do it")] }, figures);
+        for _ in 0..4000 {
+            if self.finished.is_some() {
+                break;
+            }
+            if self.dice.one_in(self.rates.crash) {
+                return false;
+            } else if self.dice.one_in(self.rates.cancel) {
+                self.feed(Input::Cancel, figures);
+            } else if self.dice.one_in(20) {
+                let stale = self.stale();
+                self.feed(stale, figures);
+            } else if let Some(next) = self.dice.pick(&mut self.pending) {
+                let input = self.complete(next);
+                self.feed(input, figures);
+            } else {
+                panic!("stuck: nothing is pending and the run has not ended: {}", self.run.describe());
+            }
+        }
+        let end = self.finished.unwrap_or_else(|| panic!("the run did not end: {}", self.run.describe()));
+        *figures.ends.entry(end.as_str()).or_default() += 1;
+        // Whatever comes now is late.
+        for late in std::mem::take(&mut self.pending) {
+            let input = self.complete(late);
+            assert!(self.run.step(input).is_empty(), "something followed Finish");
+        }
+        assert!(self.run.step(Input::Cancel).is_empty());
+        assert!(self.run.step(Input::DrainExpired).is_empty());
+        true
+    }
+
+    fn feed(&mut self, input: Input, figures: &mut Figures) {
+        let effects = self.run.step(input);
+        let commits = effects.iter().filter(|effect| matches!(effect, Effect::Commit { .. })).count();
+        assert!(commits <= 1, "one step, one commit");
+        let may_wait = self.merges && Effect::commit_may_wait(&effects);
+        for (at, effect) in effects.into_iter().enumerate() {
+            figures.effects += 1;
+            assert!(self.finished.is_none(), "{effect:?} after Finish");
+            if let Effect::Commit { commit, writes } = effect {
+                assert_eq!(at, 0, "a commit comes before everything it precedes");
+                if !self.commit(commit, writes, may_wait, figures) {
+                    return;
+                }
+            } else {
+                assert!(may_wait || self.held.is_none(), "{effect:?} comes before a commit that was asked for earlier");
+                self.perform(effect, figures);
+            }
+        }
+    }
+
+    /// False if it failed; then nothing after it is performed.
+    fn commit(&mut self, commit: CommitNo, writes: Vec<Write>, may_wait: bool, figures: &mut Figures) -> bool {
+        let held = self.held.take();
+        let merged = held.is_some();
+        let (first, mut all) = held.unwrap_or((commit, Vec::new()));
+        all.extend(writes);
+        if may_wait {
+            assert!(!merged, "two commits in a row wait");
+            self.held = Some((first, all));
+            return true;
+        }
+        let fails = self.dice.one_in(self.rates.failed_commit);
+        if fails {
+            figures.failed_commits += 1;
+            figures.failed_merged += usize::from(merged);
+            let error = ErrorPayload::new(ErrorCode::StorageError, "disk full");
+            self.feed(Input::StoreFailed { commit: first, error }, figures);
+        } else {
+            self.store(all);
+        }
+        // RUN-21: whether it failed or not, the path is what is stored.
+        let path: Vec<_> = self.run.path().nodes().iter().map(|node| node.node_id.clone()).collect();
+        assert_eq!(path, self.chain, "the path is not what is stored");
+        !fails
+    }
+
+    fn perform(&mut self, effect: Effect, figures: &mut Figures) {
+        match effect {
+            Effect::Commit { .. } => unreachable!("handled before"),
+            Effect::Gather => self.pending.push(Pending::Sources),
+            Effect::CallModel { request, body } => {
+                figures.requests += 1;
+                check_request(&body);
+                self.note_request(request, *body);
+                self.pending.push(Pending::Model(request));
+            }
+            Effect::Prepare { call } => self.pending.push(Pending::Prepare(call.tool_call_id)),
+            Effect::Authorize(call) => self.pending.push(Pending::Authorize(call)),
+            Effect::Execute(call) => {
+                assert!(self.begun.contains(&call), "a call runs that was not written down as begun");
+                self.executed.insert(call.clone());
+                self.pending.push(Pending::Execute(call));
+            }
+            Effect::Relieve { job, .. } => self.pending.push(Pending::Relief(job)),
+            Effect::Abort(target) => {
+                self.aborted.insert(format!("{target:?}"));
+            }
+            Effect::ArmDrain => {
+                if !self.pending.contains(&Pending::DrainExpired) {
+                    self.pending.push(Pending::DrainExpired);
+                }
+            }
+            Effect::Finish { end, .. } => self.finished = Some(end),
+        }
+    }
+
+    /// STO-11: what is stored of a request as it is sent is enough to make it again.
+    fn note_request(&mut self, number: RequestNo, request: ModelRequest) {
+        let built = self.reports.last().expect("a request without its report").clone();
+        assert_eq!(built.request, number, "the report before a request is its own");
+        let sent = Sent { request, built };
+        assert_eq!(self.rebuilt(&sent, self.run.path()), sent.request);
+        self.sent.push(sent);
+    }
+
+    /// A request made again from this path and the stored reports of the run.
+    pub(super) fn rebuilt(&self, sent: &Sent, path: &Path) -> ModelRequest {
+        let holder = self.reports.iter().find(|report| report.request == sent.built.epoch_part_in());
+        let holder = holder.expect("the report that holds the epoch's part is stored");
+        let variant = &holder.epoch_part.as_ref().expect("it holds the epoch's part").fixed_part["variant"];
+        let variant = usize::try_from(variant.as_u64().unwrap()).unwrap();
+        rebuild(path, &sent.built, holder, &fixed(variant)).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn store(&mut self, writes: Vec<Write>) {
+        self.check_results_and_events(&writes);
+        self.check_starts(&writes);
+        for write in writes {
+            match write {
+                Write::Node(node) => {
+                    assert_eq!(node.parent_id.as_ref(), self.chain.last(), "a node hangs below the stored tip");
+                    if !node.metadata.contains_key("partial") {
+                        self.chain.push(node.node_id.clone());
+                    }
+                    assert!(self.stored.insert(node.node_id.clone(), node).is_none(), "a node id twice");
+                }
+                Write::Activate(node) => {
+                    assert!(self.stored.contains_key(&node), "an active node that is not stored");
+                    assert!(!self.stored[&node].metadata.contains_key("partial"), "a partial reply is active (RUN-8)");
+                    self.active = Some(node);
+                }
+                Write::Event(_) | Write::Run(_) => {}
+            }
+        }
+        assert!(self.active.is_none() || self.active.as_ref() == self.chain.last(), "the tip is active");
+    }
+
+    /// RUN-14: a result and its event are one commit, and what begins was written down as begun.
+    fn check_results_and_events(&mut self, writes: &[Write]) {
+        let ends = [EventType::ToolCompleted, EventType::ToolFailed, EventType::ToolDenied];
+        let mut told = Vec::new();
+        for event in events(writes) {
+            if event.event_type == EventType::ToolStarted {
+                self.begun.insert(event.tool_call_id.clone().unwrap());
+            } else if ends.contains(&event.event_type) {
+                told.push(event.node_id.clone().unwrap());
+            }
+        }
+        let results = writes.iter().filter_map(|write| match write {
+            Write::Node(node) if node.role == Role::Tool => Some(node.node_id.clone()),
+            _ => None,
+        });
+        assert_eq!(results.collect::<Vec<_>>(), told, "each result node has its event in the same commit");
+    }
+
+    /// A request's report and its start are stored together, once.
+    fn check_starts(&mut self, writes: &[Write]) {
+        let of_type = |wanted| events(writes).filter(move |event| event.event_type == wanted);
+        let built: Vec<_> = of_type(EventType::ContextBuilt).collect();
+        let started: Vec<_> = of_type(EventType::ModelStarted).map(|event| event.payload["request"].clone()).collect();
+        assert_eq!(started, built.iter().map(|event| event.payload["request"].clone()).collect::<Vec<_>>());
+        self.reports.extend(built.iter().map(|event| read(&serde_json::to_string(&event.payload).unwrap())));
+    }
+}
+
+fn events(writes: &[Write]) -> impl Iterator<Item = &EventDraft> {
+    writes.iter().filter_map(|write| match write {
+        Write::Event(event) => Some(event),
+        Write::Node(_) | Write::Activate(_) | Write::Run(_) => None,
+    })
+}
+
+/// As it comes from the store.
+fn read(payload: &str) -> ContextBuilt {
+    ContextBuilt::read(&serde_json::from_str(payload).unwrap()).unwrap()
+}
+
+/// Each call directly followed by exactly its results, no other result, no id twice.
+#[track_caller]
+fn check_request(request: &ModelRequest) {
+    let mut seen = HashSet::new();
+    let mut waiting: HashSet<ToolCallId> = HashSet::new();
+    for message in &request.messages {
+        if message.role == Role::Tool {
+            let [ContentBlock::ToolResult(result)] = &*message.content else { panic!("a tool message is one result") };
+            assert!(waiting.remove(&result.tool_call_id), "a result without its call");
+            continue;
+        }
+        assert!(waiting.is_empty(), "a call without its result");
+        for call in message.content.iter().filter_map(ContentBlock::as_tool_call) {
+            assert!(seen.insert(call.tool_call_id.clone()), "a call id twice");
+            waiting.insert(call.tool_call_id.clone());
+        }
+        assert!(!message.content.is_empty(), "an empty message");
+    }
+    assert!(waiting.is_empty(), "a call without its result");
+    assert!(request.messages.iter().any(|message| message.role == Role::User), "no user message");
+}

@@ -1,0 +1,61 @@
+//! What changes sessions or deletes them.
+
+use agent_engine::{Path, branch_point};
+use agent_protocol::{ArtifactId, NodeId, SessionId};
+use agent_store::{DeletedArtifacts, DeletedSession, StoreError};
+
+use super::{Archive, not_found};
+use crate::RuntimeError;
+
+impl Archive {
+    /// Moves the end of the active path, so that the next run goes on from there. What lay behind it stays, as a branch
+    /// (STO-7).
+    ///
+    /// # Errors
+    /// A node of another session or of another agent's tree, one after which nothing can be said, a session that somebody
+    /// owns.
+    pub async fn switch_node(&self, session: &SessionId, node: &NodeId) -> Result<(), RuntimeError> {
+        let found = self.node_row(node).await?;
+        if found.session_id != *session {
+            return Err(
+                StoreError::NotInSession { session_id: session.clone(), kind: "node", id: node.to_string() }.into()
+            );
+        }
+        let (row, lease) = self.claim(session).await?;
+        if found.agent_id != row.root_agent_id {
+            let (session_id, node_id) = (session.clone(), node.clone());
+            return Err(RuntimeError::OtherTree { session_id, node_id, agent_id: found.agent_id });
+        }
+        let path = self.told(self.store.load_path(session, node).await)?;
+        branch_point(&Path::from_nodes(path))?;
+        self.told(self.archive.activate(&lease, node).await)
+    }
+
+    /// Deletes a session with its artifacts and their files. Memory, plans and tasks are kept (STO-12).
+    ///
+    /// # Errors
+    /// If there is no such session, or somebody owns it.
+    pub async fn delete_session(&self, id: &SessionId) -> Result<DeletedSession, RuntimeError> {
+        let (_, lease) = self.claim(id).await?;
+        self.told(self.archive.delete_session(lease).await)
+    }
+
+    /// Deletes an artifact: its row, then its file.
+    ///
+    /// # Errors
+    /// If there is no such artifact, or somebody owns its session.
+    pub async fn delete_artifact(&self, id: &ArtifactId) -> Result<DeletedArtifacts, RuntimeError> {
+        let session = self.session_of_artifact(id).await?;
+        let (_, lease) = self.claim(&session).await?;
+        self.told(self.archive.delete_artifacts(&lease, vec![id.clone()]).await)
+    }
+
+    /// The session an artifact belongs to.
+    ///
+    /// # Errors
+    /// If there is no such artifact.
+    pub async fn session_of_artifact(&self, id: &ArtifactId) -> Result<SessionId, RuntimeError> {
+        let artifact = self.told(self.store.artifact(id).await)?;
+        Ok(artifact.ok_or_else(|| not_found("artifact", id))?.session_id)
+    }
+}

@@ -1,0 +1,229 @@
+//! A run, turn by turn.
+
+use std::sync::Arc;
+
+use agent_protocol::{
+    ErrorPayload, EventType, ModelRequest, NodeId, Object, RunId, RuntimeEvent, StopKind, StopReason, Usage,
+};
+use agent_store::{AgentRow, Cause, RunRow, StoreError};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::rebuild::Missing;
+use super::{Archive, screen};
+use crate::RuntimeError;
+use crate::redact::{in_error, in_object};
+
+/// A run, and what its turns were made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunInspection {
+    /// The run.
+    pub run: RunRow,
+    /// The child agents it made.
+    pub children: Vec<AgentRow>,
+    /// Its turns, in order.
+    pub turns: Vec<TurnReport>,
+}
+
+/// A turn, as its events tell it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnReport {
+    /// Its number, from 1.
+    pub turn: u32,
+    /// How often the model was asked in it: a broken stream is asked again, and so is a prompt that was too long.
+    pub requests: u32,
+    /// The last report about what went into a request (`context_built`).
+    pub context: Object,
+    /// What the model answered, if it did.
+    pub reply: Option<TurnReply>,
+    /// Why the last request failed, if it did.
+    pub error: Option<ErrorPayload>,
+}
+
+/// A reply, without its content.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnReply {
+    /// The node that holds its content; none for an empty reply.
+    pub node_id: Option<NodeId>,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// What it cost.
+    pub usage: Usage,
+}
+
+/// A turn, and what the model was asked in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnInspection {
+    /// The run.
+    pub run: RunRow,
+    /// What its events tell.
+    pub report: TurnReport,
+    /// The request, put together again from what is stored (STO-11).
+    pub request: ModelRequest,
+}
+
+/// Events read at once.
+const PAGE: u32 = 256;
+
+impl Archive {
+    /// A run with its turns.
+    ///
+    /// # Errors
+    /// If there is no such run, or the store cannot be read.
+    pub async fn inspect_run(&self, id: &RunId, include_sensitive: bool) -> Result<RunInspection, RuntimeError> {
+        let mut run = self.run_row(id).await?;
+        let session = self.session_row(&run.session_id).await?;
+        let mut children = self.children(&session, Some(&run)).await?;
+        let mut turns = self.turns(id, None).await?.turns;
+        if !include_sensitive {
+            let patterns = self.screen.patterns()?;
+            screen::run(patterns, &mut run);
+            children.iter_mut().for_each(|child| screen::agent(patterns, child));
+            turns.iter_mut().for_each(|turn| turn.show(patterns));
+        }
+        Ok(RunInspection { run, children, turns })
+    }
+
+    /// A turn, with the request that was last made in it.
+    ///
+    /// # Errors
+    /// If there is no such run or turn, if something the request was made of is not stored, or the store cannot be read.
+    pub async fn inspect_turn(
+        &self,
+        id: &RunId,
+        turn: u32,
+        include_sensitive: bool,
+    ) -> Result<TurnInspection, RuntimeError> {
+        let mut run = self.run_row(id).await?;
+        let Turns { turns, holders } = self.turns(id, Some(turn)).await?;
+        let found = turns.into_iter().find(|report| report.turn == turn);
+        let mut report = found.ok_or_else(|| not_rebuilt(id, turn, Missing::Turn))?;
+        let mut request = self.rebuild(&run, &report, &holders).await?;
+        if !include_sensitive {
+            request = self.screen.shown(request, screen::request).await?;
+            let patterns = self.screen.patterns()?;
+            screen::run(patterns, &mut run);
+            report.show(patterns);
+        }
+        Ok(TurnInspection { run, report, request })
+    }
+
+    /// The turns of a run; with `last`, none after it.
+    async fn turns(&self, id: &RunId, last: Option<u32>) -> Result<Turns, RuntimeError> {
+        let (mut turns, mut after) = (Turns::default(), 0);
+        loop {
+            let page = self.told(self.store.run_events(id, after, PAGE).await)?;
+            let complete = page.len() < PAGE as usize;
+            after = page.last().and_then(|event| event.run_seq).unwrap_or(after);
+            for event in page {
+                if !self.told(turns.take(event, last))? {
+                    return Ok(turns);
+                }
+            }
+            if complete {
+                return Ok(turns);
+            }
+        }
+    }
+}
+
+impl TurnReport {
+    fn show(&mut self, patterns: &agent_policy::SecretPatterns) {
+        in_object(patterns, &mut self.context);
+        self.error.iter_mut().for_each(|error| {
+            in_error(patterns, error);
+        });
+        if let Some(reply) = &mut self.reply {
+            in_object(patterns, &mut reply.usage.raw);
+        }
+    }
+}
+
+/// Turns told by the events of a run, one after the other.
+#[derive(Default)]
+struct Turns {
+    turns: Vec<TurnReport>,
+    /// The reports that hold what is the same throughout an epoch.
+    holders: Vec<Object>,
+}
+
+impl Turns {
+    /// Takes an event in; false where it belongs to a turn after `last`.
+    fn take(&mut self, event: RuntimeEvent, last: Option<u32>) -> Result<bool, StoreError> {
+        match event.event_type {
+            EventType::ContextBuilt => return self.begin(event, last),
+            EventType::ModelCompleted => {
+                if let Some(turn) = self.turns.last_mut() {
+                    turn.error = None;
+                    turn.reply = Some(reply(&event)?);
+                }
+            }
+            EventType::ModelFailed => {
+                if let Some(turn) = self.turns.last_mut() {
+                    turn.error = event.payload.get("error").map(|error| read(&event, "error", error)).transpose()?;
+                }
+            }
+            EventType::MessageCompleted if !event.payload.contains_key("partial") => {
+                let reply = self.turns.last_mut().and_then(|turn| turn.reply.as_mut());
+                if let Some(reply) = reply.filter(|reply| reply.node_id.is_none()) {
+                    reply.node_id = event.node_id;
+                }
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    fn begin(&mut self, event: RuntimeEvent, last: Option<u32>) -> Result<bool, StoreError> {
+        let number = event.payload.get("turn").unwrap_or(&Value::Null);
+        let turn: u32 = read(&event, "turn", number)?;
+        if last.is_some_and(|last| turn > last) {
+            return Ok(false);
+        }
+        if event.payload.contains_key("epoch_part") {
+            self.holders.push(event.payload.clone());
+        }
+        let context = event.payload;
+        match self.turns.last_mut().filter(|report| report.turn == turn) {
+            // The same turn again; what the request before it came to says nothing about this one.
+            Some(report) => *report = TurnReport { requests: report.requests + 1, ..TurnReport::new(turn, context) },
+            None => self.turns.push(TurnReport::new(turn, context)),
+        }
+        Ok(true)
+    }
+}
+
+impl TurnReport {
+    fn new(turn: u32, context: Object) -> Self {
+        Self { turn, requests: 1, context, reply: None, error: None }
+    }
+}
+
+fn reply(event: &RuntimeEvent) -> Result<TurnReply, StoreError> {
+    let field = |name: &str| event.payload.get(name).unwrap_or(&Value::Null);
+    let stop: String = read(event, "stop", field("stop"))?;
+    let kind = StopKind::from_stored(&stop).ok_or_else(|| damaged(event, "stop", Arc::new(UnknownStop(stop))))?;
+    Ok(TurnReply {
+        node_id: None,
+        stop: StopReason { kind, raw: read(event, "stop_raw", field("stop_raw"))? },
+        usage: read(event, "usage", field("usage"))?,
+    })
+}
+
+/// A field of a stored event. What cannot be read is an error, never a default.
+fn read<T: DeserializeOwned>(event: &RuntimeEvent, field: &str, value: &Value) -> Result<T, StoreError> {
+    T::deserialize(value).map_err(|error| damaged(event, field, Arc::new(error)))
+}
+
+fn damaged(event: &RuntimeEvent, field: &str, source: Cause) -> StoreError {
+    let (id, column) = (event.event_id.to_string(), format!("payload_json.{field}"));
+    StoreError::CorruptRow { table: "events", id, column, source }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("no reply ends with \"{0}\"")]
+struct UnknownStop(String);
+
+pub(super) fn not_rebuilt(run_id: &RunId, turn: u32, missing: Missing) -> RuntimeError {
+    RuntimeError::NotRebuilt { run_id: run_id.clone(), turn, missing }
+}

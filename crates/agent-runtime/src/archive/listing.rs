@@ -1,0 +1,217 @@
+//! Sessions as they stand in lists.
+
+use agent_protocol::{ContentBlock, Node, NodeType, Role, RunStatus, SessionId};
+use agent_store::{Owner, ReplayCursor, ReplayScope, RunRow, SearchHit, SessionRow, SessionSummary};
+use serde_json::Value;
+
+use super::{Archive, screen};
+use crate::RuntimeError;
+
+/// A session in a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionListing {
+    /// What is stored of it.
+    pub summary: SessionSummary,
+    /// Who owns it at this moment; nobody where no process has it open.
+    pub owner: Option<Owner>,
+    /// What the last run's status means now.
+    pub standing: Standing,
+}
+
+/// What the status of a session's last run means now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It has no run.
+    Empty,
+    /// The run is at work.
+    Running,
+    /// The run waits for an earlier one.
+    Queued,
+    /// The run's process ended before the run did.
+    Interrupted,
+    /// The run has ended.
+    Ended(RunStatus),
+}
+
+/// From how many characters on the store cuts a first message.
+const FIRST_MESSAGE: usize = 400;
+
+/// Runs read at once where they are counted.
+const RUNS: u32 = 500;
+
+impl Archive {
+    /// What a list says of a session, for one of them.
+    pub(super) async fn summary(&self, id: &SessionId) -> Result<SessionSummary, RuntimeError> {
+        let session = self.session_row(id).await?;
+        let (mut runs, mut last_run) = (0, None);
+        loop {
+            let page = self.told(self.archive.runs(id, RUNS, runs).await)?;
+            let read = u32::try_from(page.len()).unwrap_or(RUNS);
+            runs += read;
+            last_run = page.into_iter().next_back().or(last_run);
+            if read < RUNS {
+                break;
+            }
+        }
+        let first_message = self.first_message(&session).await?;
+        Ok(SessionSummary { session, runs: runs.into(), last_run, first_message })
+    }
+
+    async fn first_message(&self, session: &SessionRow) -> Result<Option<String>, RuntimeError> {
+        let scope = ReplayScope::Session {
+            session_id: session.session_id.clone(),
+            from_seq: None,
+            to_seq: None,
+            agent_id: Some(session.root_agent_id.clone()),
+        };
+        let mut next = Some(ReplayCursor::default());
+        while let Some(after) = next {
+            let page = self.told(self.archive.replay(&scope, after).await)?;
+            let said = |node: &&Node| {
+                let by_a_user = node.role == Role::User && node.node_type == NodeType::Message;
+                by_a_user && !node.metadata.contains_key("synthetic")
+            };
+            if let Some(node) = page.nodes.iter().find(said) {
+                let text = node.content.iter().find_map(ContentBlock::as_text);
+                return Ok(text.map(|text| text.chars().take(FIRST_MESSAGE).collect()));
+            }
+            next = page.next;
+        }
+        Ok(None)
+    }
+
+    pub(super) async fn listing(&self, mut summary: SessionSummary) -> Result<SessionListing, RuntimeError> {
+        let owner = self.told(self.archive.owner(&summary.session.session_id).await)?;
+        let standing = self.standing(&mut summary.last_run, owner.is_some()).await?;
+        self.show_summary(&mut summary)?;
+        Ok(SessionListing { summary, owner, standing })
+    }
+
+    /// A run that is not over while nobody owns its session was interrupted: only its own process goes on with it. Between
+    /// the look at the run and the look at the owner it may have ended, so it is looked at again.
+    async fn standing(&self, run: &mut Option<RunRow>, owned: bool) -> Result<Standing, RuntimeError> {
+        let Some(last) = run else { return Ok(Standing::Empty) };
+        if !last.status.is_terminal()
+            && !owned
+            && let Some(now) = self.told(self.store.run(&last.run_id).await)?
+        {
+            *last = now;
+        }
+        Ok(meaning(last, owned))
+    }
+
+    fn show_summary(&self, summary: &mut SessionSummary) -> Result<(), RuntimeError> {
+        let SessionSummary { session, last_run, first_message, .. } = summary;
+        let silent = |run: &RunRow| run.error.is_none() && run.metadata.is_empty() && run.usage.raw.is_empty();
+        if session.metadata.is_empty() && last_run.as_ref().is_none_or(silent) && first_message.is_none() {
+            return Ok(());
+        }
+        let patterns = self.screen.patterns()?;
+        screen::session(patterns, session);
+        if let Some(run) = last_run {
+            screen::run(patterns, run);
+        }
+        if let Some(text) = first_message {
+            let cut = text.chars().count() >= FIRST_MESSAGE;
+            *text = patterns.redact(text).text.into_owned();
+            if cut {
+                drop_broken_word(text);
+            }
+        }
+        Ok(())
+    }
+
+    /// A piece cut out of a text may hold half a secret, or one whose name stands outside of it: what the whole node would
+    /// not show is not shown in the piece either. None if the session has been deleted meanwhile.
+    pub(super) async fn show_hit(&self, mut hit: SearchHit) -> Result<Option<SearchHit>, RuntimeError> {
+        self.show_summary(&mut hit.summary)?;
+        let Some(mut node) = self.told(self.archive.node(&hit.node_id).await)? else { return Ok(None) };
+        let patterns = self.screen.patterns()?;
+        screen::node(patterns, &mut node);
+        let excerpt = patterns.redact(&hit.excerpt);
+        if excerpt.hit || node.metadata.contains_key("redacted") {
+            hit.excerpt = only_what_is_in(&excerpt.text, &words_of(&node));
+        }
+        Ok(Some(hit))
+    }
+}
+
+fn meaning(run: &RunRow, owned: bool) -> Standing {
+    match run.status {
+        RunStatus::Queued if owned => Standing::Queued,
+        RunStatus::Pending | RunStatus::Running if owned => Standing::Running,
+        RunStatus::Queued | RunStatus::Pending | RunStatus::Running => Standing::Interrupted,
+        RunStatus::Failed if was_interrupted(run) => Standing::Interrupted,
+        status @ (RunStatus::Completed | RunStatus::Failed | RunStatus::Aborted | RunStatus::Cancelled) => {
+            Standing::Ended(status)
+        }
+    }
+}
+
+/// Whether a later owner of the session ended it in its process's place (RUN-20).
+fn was_interrupted(run: &RunRow) -> bool {
+    run.error.as_ref().and_then(|error| error.details.get("kind")) == Some(&Value::from("interrupted"))
+}
+
+/// Half a token looks like nothing in particular.
+fn drop_broken_word(text: &mut String) {
+    let in_token = |c: char| c.is_ascii_alphanumeric() || "_-+/=.~%".contains(c);
+    let kept = text.trim_end_matches(in_token).len();
+    text.truncate(kept);
+}
+
+/// The words of `piece` that `whole` has too.
+fn only_what_is_in(piece: &str, whole: &str) -> String {
+    let shown = |word: &&str| whole.contains(word.trim_matches('…'));
+    let words: Vec<_> = piece.split(' ').map(|word| if shown(&word) { word } else { "[redacted]" }).collect();
+    words.join(" ")
+}
+
+/// All text of a node, one piece a line.
+fn words_of(node: &Node) -> String {
+    let mut words = String::new();
+    node.content.iter().for_each(|block| add_block(block, &mut words));
+    words
+}
+
+fn add_block(block: &ContentBlock, words: &mut String) {
+    let mut add = |text: &str| {
+        words.push_str(text);
+        words.push('\n');
+    };
+    match block {
+        ContentBlock::Text(text) => add(&text.text),
+        ContentBlock::Json(json) => {
+            json.summary.iter().for_each(|summary| add(summary));
+            json.data.iter().for_each(|data| add_value(data, words));
+        }
+        ContentBlock::ToolCall(call) => {
+            add(&call.name);
+            call.arguments.iter().for_each(|(name, value)| add_field(name, value, words));
+        }
+        ContentBlock::ToolResult(result) => {
+            result.error.iter().for_each(|error| add(&error.message));
+            result.content.iter().for_each(|inner| add_block(inner, words));
+        }
+        ContentBlock::ArtifactRef(artifact) => artifact.summary.iter().for_each(|summary| add(summary)),
+    }
+}
+
+fn add_field(name: &str, value: &Value, words: &mut String) {
+    words.push_str(name);
+    words.push('\n');
+    add_value(value, words);
+}
+
+fn add_value(value: &Value, words: &mut String) {
+    match value {
+        Value::String(text) => words.push_str(text),
+        Value::Array(items) => items.iter().for_each(|item| add_value(item, words)),
+        Value::Object(fields) => fields.iter().for_each(|(name, field)| add_field(name, field, words)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => words.push_str(&value.to_string()),
+    }
+    words.push('\n');
+}
+
+#[cfg(test)]
+mod tests;

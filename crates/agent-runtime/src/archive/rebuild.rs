@@ -1,0 +1,137 @@
+//! What the model was asked in a past turn (STO-11): the report names the nodes and the hashes, the machine's own composer puts
+//! them together again.
+
+use agent_engine::{ContextBuilt, FixedParts, Path, RebuildError, rebuild};
+use agent_protocol::{ModelRequest, Object, PromptBlock, SessionId, SystemPrompt, ToolList};
+use agent_store::{ContentHash, RunRow};
+use serde::Deserialize;
+use std::sync::Arc;
+
+use super::Archive;
+use super::inspect::{TurnReport, not_rebuilt};
+use crate::RuntimeError;
+
+/// What a past request cannot be put together without.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Missing {
+    /// The run has no turn of this number.
+    #[error("the run has no such turn")]
+    Turn,
+    /// The report, the path or what they say together: another version wrote them.
+    #[error(transparent)]
+    Report(#[from] RebuildError),
+    /// What the report says of system blocks and tools cannot be read.
+    #[error("what its report says of the fixed part cannot be read: {0}")]
+    FixedPart(String),
+    /// The bytes behind a hash are not stored, or are not what they should be.
+    #[error("the bytes of {part} under {hash} are missing or damaged")]
+    Blob {
+        /// A system block by its id, or the tool list.
+        part: String,
+        /// Their hash, as the report names it.
+        hash: String,
+    },
+}
+
+/// What stands in `fixed_part` (STO-13).
+#[derive(Deserialize)]
+struct Fixed {
+    system_blocks: Vec<FixedBlock>,
+    tools: FixedTools,
+}
+
+#[derive(Deserialize)]
+struct FixedBlock {
+    block_id: String,
+    source: String,
+    tokens: u64,
+    hash: String,
+}
+
+#[derive(Deserialize)]
+struct FixedTools {
+    hash: String,
+}
+
+impl Archive {
+    /// `holders` are the reports of the run that hold what is the same throughout an epoch.
+    pub(super) async fn rebuild(
+        &self,
+        run: &RunRow,
+        report: &TurnReport,
+        holders: &[Object],
+    ) -> Result<ModelRequest, RuntimeError> {
+        let missing = |missing: Missing| not_rebuilt(&run.run_id, report.turn, missing);
+        let built = self.read_report(&report.context).map_err(missing)?;
+        let holder = self.holder(&built, holders).map_err(missing)?;
+        let fixed = match &holder.epoch_part {
+            Some(part) => self.fixed_parts(&run.session_id, &part.fixed_part).await?.map_err(missing)?,
+            None => return Err(missing(RebuildError::NoEpochPart { request: holder.request }.into())),
+        };
+        let path = match &built.last_node_id {
+            Some(last) => Path::from_nodes(self.told(self.store.load_path(&run.session_id, last).await)?),
+            None => Path::new(),
+        };
+        rebuild(&path, &built, &holder, &fixed).map_err(|error| missing(error.into()))
+    }
+
+    fn holder(&self, built: &ContextBuilt, holders: &[Object]) -> Result<ContextBuilt, Missing> {
+        let wanted = built.epoch_part_in();
+        let named =
+            |payload: &&Object| payload.get("request").and_then(serde_json::Value::as_u64) == Some(wanted.0.into());
+        let payload = holders.iter().find(named).ok_or(RebuildError::NoEpochPart { request: wanted })?;
+        self.read_report(payload)
+    }
+
+    /// A report that cannot be read is quoted by the error that says so.
+    fn read_report(&self, payload: &Object) -> Result<ContextBuilt, Missing> {
+        ContextBuilt::read(payload).map_err(|error| match error {
+            RebuildError::Report { at, message } => {
+                RebuildError::Report { at, message: self.screen.words(message) }.into()
+            }
+            other => other.into(),
+        })
+    }
+
+    /// The fixed part behind its hashes.
+    async fn fixed_parts(
+        &self,
+        session: &SessionId,
+        named: &Object,
+    ) -> Result<Result<FixedParts, Missing>, RuntimeError> {
+        let fixed = match Fixed::deserialize(named) {
+            Ok(fixed) => fixed,
+            Err(error) => return Ok(Err(Missing::FixedPart(self.screen.words(error.to_string())))),
+        };
+        let mut blocks = Vec::with_capacity(fixed.system_blocks.len());
+        for (priority, block) in (0..).zip(fixed.system_blocks) {
+            let FixedBlock { block_id, source, tokens, hash } = block;
+            let bytes = self.blob(session, &hash).await?;
+            let Some(content) = bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()) else {
+                return Ok(Err(Missing::Blob { part: format!("system block {block_id}"), hash }));
+            };
+            let metadata = Object::new();
+            blocks.push(PromptBlock {
+                block_id,
+                source,
+                content,
+                priority,
+                dynamic: false,
+                token_count: tokens,
+                metadata,
+            });
+        }
+        let hash = fixed.tools.hash;
+        let list = self.blob(session, &hash).await?;
+        let Some(tools) = list.and_then(|bytes| serde_json::from_slice::<ToolList>(&bytes).ok()) else {
+            return Ok(Err(Missing::Blob { part: "the tool list".to_owned(), hash }));
+        };
+        Ok(Ok(FixedParts { system: Arc::new(SystemPrompt::from(blocks)), tools: Arc::new(tools) }))
+    }
+
+    async fn blob(&self, session: &SessionId, hash: &str) -> Result<Option<Arc<[u8]>>, RuntimeError> {
+        let Ok(hash) = ContentHash::parse(hash) else { return Ok(None) };
+        let bytes = self.told(self.store.blob(session, &hash).await)?;
+        Ok(bytes.filter(|bytes| ContentHash::of(bytes) == hash))
+    }
+}

@@ -1,0 +1,148 @@
+//! Timelines, page by page (STO-9).
+
+use std::sync::Arc;
+
+use agent_protocol::{Node, RuntimeEvent};
+use agent_store::{AgentRow, ArtifactRow, ReplayCursor, ReplayPage, ReplayScope, RunRow, SessionArchive, SessionRow};
+use tokio::sync::mpsc;
+
+use super::screen::Screen;
+use super::{Archive, screen};
+use crate::RuntimeError;
+
+type Piece = Result<ReplayPage, RuntimeError>;
+
+/// A timeline in pages: while one is worked on, the next is read. Two of them are in memory, whatever the size of the
+/// session.
+pub struct Replay {
+    session: SessionRow,
+    run: Option<RunRow>,
+    children: Vec<AgentRow>,
+    pages: mpsc::Receiver<Piece>,
+    ended: bool,
+}
+
+/// A whole timeline.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReplayResult {
+    /// Events, by `seq`.
+    pub events: Vec<RuntimeEvent>,
+    /// Nodes, by `node_seq`.
+    pub nodes: Vec<Node>,
+    /// Artifacts, in the order in which they were stored.
+    pub artifacts: Vec<ArtifactRow>,
+}
+
+impl Replay {
+    /// The session.
+    #[must_use]
+    pub fn session(&self) -> &SessionRow {
+        &self.session
+    }
+
+    /// The run, where it is one run's timeline.
+    #[must_use]
+    pub fn run(&self) -> Option<&RunRow> {
+        self.run.as_ref()
+    }
+
+    /// The child agents that were at work, oldest first; what they said is not in the pages (STO-9).
+    #[must_use]
+    pub fn children(&self) -> &[AgentRow] {
+        &self.children
+    }
+
+    /// The next page; `None` after the last one. Dropping the future loses nothing.
+    ///
+    /// # Errors
+    /// If the store cannot be read. Nothing comes after that.
+    pub async fn next(&mut self) -> Result<Option<ReplayPage>, RuntimeError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let piece = self.pages.recv().await.unwrap_or(Err(RuntimeError::BrokeOff { work: "reading a timeline" }));
+        self.ended = !matches!(&piece, Ok(page) if page.next.is_some());
+        let page = piece?;
+        let empty = page.events.is_empty() && page.nodes.is_empty() && page.artifacts.is_empty();
+        Ok((!self.ended || !empty).then_some(page))
+    }
+
+    /// All of it at once: for what is small.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn collect(mut self) -> Result<ReplayResult, RuntimeError> {
+        let mut whole = ReplayResult::default();
+        while let Some(page) = self.next().await? {
+            whole.events.extend(page.events);
+            whole.nodes.extend(page.nodes);
+            whole.artifacts.extend(page.artifacts);
+        }
+        Ok(whole)
+    }
+}
+
+impl Archive {
+    pub(super) async fn replay(
+        &self,
+        mut session: SessionRow,
+        mut run: Option<RunRow>,
+        scope: ReplayScope,
+        include_sensitive: bool,
+    ) -> Result<Replay, RuntimeError> {
+        let mut children = self.children(&session, run.as_ref()).await?;
+        if !include_sensitive {
+            let patterns = self.screen.patterns()?;
+            screen::session(patterns, &mut session);
+            run.iter_mut().for_each(|run| screen::run(patterns, run));
+            children.iter_mut().for_each(|child| screen::agent(patterns, child));
+        }
+        let (out, pages) = mpsc::channel(1);
+        let ahead =
+            Ahead { archive: Arc::clone(&self.archive), scope, hides: !include_sensitive, screen: self.screen.clone() };
+        tokio::spawn(ahead.read(out));
+        Ok(Replay { session, run, children, pages, ended: false })
+    }
+
+    /// The child agents of a run, or of a whole session.
+    pub(super) async fn children(
+        &self,
+        session: &SessionRow,
+        run: Option<&RunRow>,
+    ) -> Result<Vec<AgentRow>, RuntimeError> {
+        let mut agents = self.told(self.archive.agents(&session.session_id).await)?;
+        agents.retain(|agent| match run {
+            Some(run) => agent.created_by_run_id.as_ref() == Some(&run.run_id),
+            None => agent.agent_id != session.root_agent_id,
+        });
+        Ok(agents)
+    }
+}
+
+/// Reads ahead of the consumer.
+struct Ahead {
+    archive: Arc<dyn SessionArchive>,
+    scope: ReplayScope,
+    hides: bool,
+    screen: Screen,
+}
+
+impl Ahead {
+    /// Until the end, a failure, or until the consumer is gone. A page is read once the one before has been taken.
+    async fn read(self, out: mpsc::Sender<Piece>) {
+        let mut next = Some(ReplayCursor::default());
+        while let (Some(after), Ok(place)) = (next, out.reserve().await) {
+            let piece = self.page(after).await;
+            next = piece.as_ref().ok().and_then(|page| page.next);
+            place.send(piece);
+        }
+    }
+
+    async fn page(&self, after: ReplayCursor) -> Piece {
+        let page = self.archive.replay(&self.scope, after).await.map_err(|error| self.screen.error(error))?;
+        if self.hides { self.screen.shown(page, screen::page).await } else { Ok(page) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,216 @@
+//! The sessions of a runtime: opened once, kept awake while they are used, put to sleep when others are.
+//!
+//! A session that sleeps costs its entry in a map; one without grants costs nothing. Its lock is given up, so another
+//! process may go on with it, and whatever that one stored is read when the session is woken.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agent_engine::{Calibration, Omitted, PINNED, Path};
+use agent_protocol::{
+    AgentId, AgentType, ErrorCode, ErrorPayload, EventType, NodeId, Object, RunId, RunStatus, SessionId, ToolCallId,
+};
+use agent_store::{Commit, Lease, NewSession, Recent, RecentPath, SessionRow, SessionStore, StoreError};
+use uuid::Uuid;
+
+use crate::RuntimeError;
+use crate::driver::failed;
+use crate::session::{Open, Rest, Session, fresh_id};
+use crate::versions::Versions;
+
+/// Sessions that stay owned and in memory although nothing runs in them.
+const AWAKE: usize = 16;
+/// Events read at once when an interrupted run is looked at.
+const PAGE: u32 = 512;
+
+/// The sessions a runtime has to do with.
+pub(crate) struct Sessions {
+    store: Arc<dyn SessionStore>,
+    /// The project folder all of them belong to (COD-10).
+    project: String,
+    /// How much of the end of a path is read.
+    recent: Recent,
+    known: Mutex<HashMap<SessionId, Arc<Session>>>,
+    /// Idle and awake, the one that has rested longest first.
+    resting: Mutex<VecDeque<SessionId>>,
+}
+
+impl Sessions {
+    /// For a model with this window, in tokens.
+    pub(crate) fn new(store: Arc<dyn SessionStore>, project: String, window: u64) -> Arc<Self> {
+        // Estimates may be twice what the provider counts; more than a window is never sent.
+        let recent = Recent { tokens: window.saturating_mul(2), always: PINNED.to_vec() };
+        Arc::new(Self { store, project, recent, known: Mutex::default(), resting: Mutex::default() })
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a session, owned by this process.
+    pub(crate) async fn create(self: &Arc<Self>) -> Result<(Arc<Session>, Arc<Open>), RuntimeError> {
+        let session_id = fresh_id(SessionId::PREFIX, SessionId::parse, Uuid::now_v7());
+        let agent_id = fresh_id(AgentId::PREFIX, AgentId::parse, Uuid::now_v7());
+        let new = NewSession {
+            session_id,
+            cwd: self.project.clone(),
+            root_agent_id: agent_id.clone(),
+            agent_type: AgentType::Main,
+            metadata: Object::new(),
+        };
+        let lease = self.store.create_session(new).await?;
+        let session = self.entry(lease.session_id());
+        let rest = Rest { path: Path::new(), calibration: Calibration::default(), started: None };
+        let open = Arc::new(Open::new(lease, agent_id, self.project.clone(), rest, Versions::default()));
+        session.wake(Arc::clone(&open));
+        Ok((session, open))
+    }
+
+    /// A session this process owns, or one that is claimed from the store.
+    pub(crate) async fn open(self: &Arc<Self>, id: &SessionId) -> Result<(Arc<Session>, Arc<Open>), RuntimeError> {
+        let session = self.entry(id);
+        match self.wake(&session).await {
+            Ok(open) => Ok((session, open)),
+            Err(error) => {
+                self.forget(session);
+                Err(error)
+            }
+        }
+    }
+
+    fn entry(self: &Arc<Self>, id: &SessionId) -> Arc<Session> {
+        let mut known = self.known();
+        let session = || Arc::new(Session::new(id.clone(), Arc::downgrade(self)));
+        Arc::clone(known.entry(id.clone()).or_insert_with(session))
+    }
+
+    /// Drops the entry of a session that has nothing worth keeping and that nobody else has in hand.
+    fn forget(&self, session: Arc<Session>) {
+        let mut known = self.known();
+        // The map's and this one. Whoever wants another must come through the map.
+        let unused = Arc::strong_count(&session) == 2 && session.opened().is_none() && session.grants().is_empty();
+        if unused {
+            known.remove(session.id());
+        }
+    }
+
+    async fn wake(&self, session: &Session) -> Result<Arc<Open>, RuntimeError> {
+        let _one_at_a_time = session.opening.lock().await;
+        let open = match session.opened() {
+            Some(open) => open,
+            None => Arc::new(self.claim(session.id()).await?),
+        };
+        session.wake(Arc::clone(&open));
+        Ok(open)
+    }
+
+    async fn claim(&self, id: &SessionId) -> Result<Open, RuntimeError> {
+        // Looked at before it is claimed: a session of another project is none of ours to own.
+        if let Some(row) = self.store.session(id).await? {
+            self.check_project(&row)?;
+        }
+        let (row, lease) = self.store.claim_session(id).await?;
+        self.check_project(&row)?;
+        self.end_interrupted_runs(&lease).await?;
+        let rest = self.read_rest(id, row.active_node_id.as_ref()).await?;
+        let versions = Versions::stored(self.store.file_versions(id).await?);
+        Ok(Open::new(lease, row.root_agent_id, row.cwd, rest, versions))
+    }
+
+    /// The path as it is stored now.
+    pub(crate) async fn reread(&self, id: &SessionId) -> Result<Rest, StoreError> {
+        let active = self.store.session(id).await?.and_then(|row| row.active_node_id);
+        self.read_rest(id, active.as_ref()).await
+    }
+
+    async fn read_rest(&self, id: &SessionId, active: Option<&NodeId>) -> Result<Rest, StoreError> {
+        let Some(leaf) = active else {
+            return Ok(Rest { path: Path::new(), calibration: Calibration::default(), started: None });
+        };
+        let RecentPath { omitted_nodes, omitted_turns, nodes_before, nodes } =
+            self.store.load_recent(id, leaf, &self.recent).await?;
+        let last_run = nodes.last().map(|node| node.run_id.clone());
+        let path = Path::without(Omitted { nodes: omitted_nodes, turns: omitted_turns, at: nodes_before }, nodes);
+        // Only the last run can have left calls open: every run answers those it finds.
+        let started = match last_run.filter(|_| !path.unanswered().is_empty()) {
+            Some(run) => Some(self.started_calls(&run).await?),
+            None => None,
+        };
+        Ok(Rest { path, calibration: Calibration::default(), started })
+    }
+
+    /// The calls of a run that had begun.
+    async fn started_calls(&self, run: &RunId) -> Result<HashSet<ToolCallId>, StoreError> {
+        let mut started = HashSet::new();
+        let mut after = 0;
+        loop {
+            let events = self.store.run_events(run, after, PAGE).await?;
+            let Some(last) = events.last().and_then(|event| event.run_seq) else { return Ok(started) };
+            after = last;
+            let begun = events.into_iter().filter(|event| event.event_type == EventType::ToolStarted);
+            started.extend(begun.filter_map(|event| event.tool_call_id));
+        }
+    }
+
+    fn check_project(&self, row: &SessionRow) -> Result<(), RuntimeError> {
+        if row.cwd == self.project {
+            return Ok(());
+        }
+        Err(RuntimeError::OtherProject {
+            session_id: row.session_id.clone(),
+            cwd: row.cwd.clone(),
+            project: self.project.clone(),
+        })
+    }
+
+    /// Runs whose process is gone have failed (RUN-20). What they left open on the path, the next run answers.
+    async fn end_interrupted_runs(&self, lease: &Lease) -> Result<(), RuntimeError> {
+        for run in self.store.unfinished_runs(lease.session_id()).await? {
+            let error = interrupted(run.status);
+            let commit =
+                Commit { agent_id: run.agent_id.clone(), run_id: run.run_id.clone(), writes: failed(run, &error) };
+            self.store.commit(lease, commit).await?;
+        }
+        Ok(())
+    }
+
+    /// Nothing runs in this session any more: the one that has rested longest goes to sleep if too many are awake.
+    pub(crate) fn rested(&self, session: &Arc<Session>) {
+        let oldest = {
+            let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
+            resting.retain(|id| id != session.id());
+            resting.push_back(session.id().clone());
+            if resting.len() > AWAKE { resting.pop_front() } else { None }
+        };
+        let Some(oldest) = oldest else { return };
+        let asleep = self.known().get(&oldest).cloned();
+        // One that works again comes back here when it rests.
+        if let Some(asleep) = asleep.filter(|session| session.sleep()) {
+            self.forget(asleep);
+        }
+    }
+
+    /// Gives a session up so that it can be changed from outside of runs.
+    pub(crate) fn release(&self, id: &SessionId) -> Result<(), RuntimeError> {
+        let session = self.known().get(id).cloned();
+        let Some(session) = session else { return Ok(()) };
+        if !session.sleep() {
+            return Err(RuntimeError::SessionBusy { session_id: id.clone() });
+        }
+        self.forget(session);
+        Ok(())
+    }
+
+    /// Gives up all of them.
+    pub(crate) fn close(&self) {
+        self.known().clear();
+    }
+}
+
+fn interrupted(status: RunStatus) -> ErrorPayload {
+    let message = match status {
+        RunStatus::Queued => "process ended while the run was queued: its message was not sent to the model",
+        _ => "process ended during the run",
+    };
+    ErrorPayload::new(ErrorCode::InternalError, message).detail("kind", "interrupted")
+}

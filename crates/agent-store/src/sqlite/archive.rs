@@ -1,0 +1,182 @@
+//! The second port: what looks back at sessions and clears them away.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_protocol::{ArtifactId, Node, NodeId, SessionId};
+
+use super::search::{self, Query};
+use super::{SqliteStore, apply, blocking, clear, database, listing, ownership, read, strays, timeline};
+use crate::{
+    AgentRow, ArtifactPlace, DeletedArtifacts, DeletedSession, FileFailure, Lease, Owner, PlacedArtifact, ReplayCursor,
+    ReplayPage, ReplayScope, RunRow, SearchHit, SessionArchive, SessionFilter, SessionSummary, StoreError, StoreFuture,
+    StrayFile,
+};
+
+/// How long readers may keep the log from being emptied after a deletion. Other writers wait meanwhile.
+const LOG_PATIENCE: Duration = Duration::from_millis(100);
+
+impl SessionArchive for SqliteStore {
+    fn list_sessions(&self, filter: &SessionFilter, limit: u32, offset: u32) -> StoreFuture<'_, Vec<SessionSummary>> {
+        let filter = filter.clone();
+        Box::pin(self.readers.read("list sessions of", move |conn| listing::sessions(conn, &filter, limit, offset)))
+    }
+
+    fn search(&self, words: &str, filter: &SessionFilter, limit: u32, offset: u32) -> StoreFuture<'_, Vec<SearchHit>> {
+        let (query, filter) = (Query::new(words), filter.clone());
+        Box::pin(async move {
+            let query = query.ok_or(StoreError::NothingToSearch)?;
+            self.clean_index().await?;
+            self.fill_index().await?;
+            self.readers.read("search", move |conn| search::find(conn, &query, &filter, limit, offset)).await
+        })
+    }
+
+    fn owner(&self, session_id: &SessionId) -> StoreFuture<'_, Option<Owner>> {
+        let (sessions_dir, session_id) = (self.sessions_dir.clone(), session_id.clone());
+        Box::pin(
+            self.readers.read("look up the owner in", move |conn| ownership::owner(conn, &sessions_dir, &session_id)),
+        )
+    }
+
+    fn node(&self, node_id: &NodeId) -> StoreFuture<'_, Option<Node>> {
+        let node_id = node_id.clone();
+        Box::pin(self.readers.read("read a node", move |conn| read::node(conn, &node_id)))
+    }
+
+    fn runs(&self, session_id: &SessionId, limit: u32, offset: u32) -> StoreFuture<'_, Vec<RunRow>> {
+        let session_id = session_id.clone();
+        Box::pin(self.readers.read("read runs", move |conn| listing::runs(conn, &session_id, limit, offset)))
+    }
+
+    fn agents(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<AgentRow>> {
+        let session_id = session_id.clone();
+        Box::pin(self.readers.read("read agents", move |conn| listing::agents(conn, &session_id)))
+    }
+
+    fn replay(&self, scope: &ReplayScope, after: ReplayCursor) -> StoreFuture<'_, ReplayPage> {
+        let (sessions_dir, scope) = (self.sessions_dir.clone(), scope.clone());
+        Box::pin(self.readers.read("replay", move |conn| timeline::replay(conn, &sessions_dir, &scope, after)))
+    }
+
+    fn artifacts(
+        &self,
+        session_id: &SessionId,
+        after: Option<ArtifactPlace>,
+        limit: u32,
+    ) -> StoreFuture<'_, Vec<PlacedArtifact>> {
+        let (sessions_dir, session_id) = (self.sessions_dir.clone(), session_id.clone());
+        Box::pin(self.readers.read("read artifacts", move |conn| {
+            listing::artifacts(conn, &sessions_dir, &session_id, after.as_ref(), limit)
+        }))
+    }
+
+    fn activate(&self, lease: &Lease, node_id: &NodeId) -> StoreFuture<'_, ()> {
+        let (session_id, fence, node_id) = (lease.session_id().clone(), lease.fence(), node_id.clone());
+        let clock = self.clock.clone();
+        Box::pin(self.writer.write("switch to a node in", move |tx| {
+            ownership::hold_fence(tx, &session_id, fence, &clock.now())?;
+            apply::activate(tx, &session_id, &node_id)
+        }))
+    }
+
+    fn delete_session(&self, lease: Lease) -> StoreFuture<'_, DeletedSession> {
+        Box::pin(async move {
+            let (session_id, fence, clock) = (lease.session_id().clone(), lease.fence(), self.clock.clone());
+            let id = session_id.clone();
+            let rows = self.writer.write("delete the session from", move |tx| {
+                ownership::hold_fence(tx, &id, fence, &clock.now())?;
+                clear::session(tx, &id)
+            });
+            let rows = rows.await?;
+            let folder = self.sessions_dir.join(session_id.as_str());
+            // The lease goes along: the session stays locked until nothing of it is left.
+            let removed = blocking(move || {
+                let removed = strays::remove_session(&folder);
+                drop(lease);
+                removed
+            });
+            let mut removed = removed.await?;
+            removed.failures.extend(self.wipe().await);
+            Ok(DeletedSession {
+                session_id,
+                nodes: rows.nodes,
+                events: rows.events,
+                runs: rows.runs,
+                agents: rows.agents,
+                artifacts: rows.artifacts,
+                bytes: removed.bytes,
+                failures: removed.failures,
+            })
+        })
+    }
+
+    fn delete_artifacts(&self, lease: &Lease, artifact_ids: Vec<ArtifactId>) -> StoreFuture<'_, DeletedArtifacts> {
+        let (session_id, fence, clock) = (lease.session_id().clone(), lease.fence(), self.clock.clone());
+        Box::pin(async move {
+            let id = session_id.clone();
+            let rows = self.writer.write("delete artifacts from", move |tx| {
+                ownership::hold_fence(tx, &id, fence, &clock.now())?;
+                clear::artifacts(tx, &id, &artifact_ids)
+            });
+            let gone = rows.await?;
+            let folder = self.sessions_dir.join(session_id.as_str());
+            blocking(move || strays::remove_artifacts(&folder, gone)).await
+        })
+    }
+
+    fn stray_files(&self, session_id: Option<&SessionId>) -> StoreFuture<'_, Vec<StrayFile>> {
+        let (sessions_dir, only) = (self.sessions_dir.clone(), session_id.cloned());
+        Box::pin(
+            self.readers
+                .read("look for stray files beside", move |conn| strays::find(conn, &sessions_dir, only.as_ref())),
+        )
+    }
+
+    fn delete_stray(&self, file: &StrayFile) -> StoreFuture<'_, bool> {
+        let (sessions_dir, file) = (self.sessions_dir.clone(), file.clone());
+        Box::pin(
+            self.readers.read("delete a stray file beside", move |conn| strays::remove(conn, &sessions_dir, &file)),
+        )
+    }
+}
+
+impl SqliteStore {
+    /// Adds to the index what it lacks, in pieces, so that other writers get their turn between them.
+    async fn fill_index(&self) -> Result<(), StoreError> {
+        let mut after = String::new();
+        loop {
+            let read = move |conn: &_| search::gather(conn, &after);
+            let gathered = self.readers.read("read what is to be indexed in", read).await?;
+            if !gathered.pieces.is_empty() {
+                let pieces = gathered.pieces;
+                self.writer.write("add to the search index of", move |tx| search::add(tx, &pieces)).await?;
+            }
+            match gathered.next {
+                Some(next) => after = next,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Rewrites the index without the words of what was deleted, in pieces as well.
+    async fn clean_index(&self) -> Result<(), StoreError> {
+        let mut dirty = self.readers.read("look at the search index of", search::is_dirty).await?;
+        while dirty {
+            dirty = self.writer.write("clear the search index of", search::clean).await?;
+        }
+        Ok(())
+    }
+
+    /// Clears what a deletion leaves in the index and in the log. What fails is told: the session itself is gone.
+    async fn wipe(&self) -> Option<FileFailure> {
+        if let Err(error) = self.clean_index().await {
+            let message = format!("words of the session may remain in the search index until the next search: {error}");
+            return Some(FileFailure { path: self.site.path.clone(), message });
+        }
+        let site = Arc::clone(&self.site);
+        // Whoever reads an older state keeps the log as it is; it is overwritten in time.
+        let _ = blocking(move || database::empty_log(&site, LOG_PATIENCE).unwrap_or(false)).await;
+        None
+    }
+}

@@ -1,0 +1,126 @@
+//! Lists: sessions with what people know them by, runs, agents, artifacts.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use agent_protocol::{ContentBlock, Object, RunId, SessionId};
+use rusqlite::{Connection, params};
+
+use super::fault::Outcome;
+use super::fields::Fields;
+use super::read::{self, all, first};
+use super::{decode, sql};
+use crate::{AgentRow, ArtifactPlace, PlacedArtifact, RunRow, SessionFilter, SessionRow, SessionSummary, StoreError};
+
+/// Characters of a first message that a list shows.
+const FIRST_MESSAGE: usize = 400;
+/// Key in a node's metadata that says that core speaks in the user's place.
+pub(super) const SYNTHETIC: &str = "synthetic";
+
+pub(super) fn sessions(
+    conn: &Connection,
+    filter: &SessionFilter,
+    limit: u32,
+    offset: u32,
+) -> Outcome<Vec<SessionSummary>> {
+    let rows = match &filter.cwd {
+        Some(cwd) => all(conn, sql::SESSIONS_OF_PROJECT, params![limit, offset, cwd], decode::session)?,
+        None => all(conn, sql::SESSIONS, [limit, offset], decode::session)?,
+    };
+    rows.into_iter().map(|session| summary(conn, session)).collect()
+}
+
+/// What a list says of a session.
+pub(super) fn summary(conn: &Connection, session: SessionRow) -> Outcome<SessionSummary> {
+    let in_short = first(conn, sql::RUNS_IN_SHORT, [session.session_id.as_str()], |row| {
+        let mut fields = Fields::of("sessions", row);
+        fields.text()?;
+        Ok((fields.optional(RunId::parse)?, fields.count()?))
+    })?;
+    let (last_run_id, runs) =
+        in_short.ok_or_else(|| StoreError::SessionNotFound { session_id: session.session_id.clone() })?;
+    let last_run = last_run_id.map(|run_id| last_run(conn, &session.session_id, &run_id)).transpose()?;
+    let first_message = first_message(conn, &session.session_id)?;
+    Ok(SessionSummary { session, runs, last_run, first_message })
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("there is no run {0}")]
+struct NoSuchRun(RunId);
+
+fn last_run(conn: &Connection, session_id: &SessionId, run_id: &RunId) -> Outcome<RunRow> {
+    read::run(conn, run_id)?.ok_or_else(|| {
+        let (id, column) = (session_id.to_string(), "last_run_id".to_owned());
+        StoreError::CorruptRow { table: "sessions", id, column, source: Arc::new(NoSuchRun(run_id.clone())) }.into()
+    })
+}
+
+/// The beginning of what the user said first, if it is text.
+fn first_message(conn: &Connection, session_id: &SessionId) -> Outcome<Option<String>> {
+    let mut statement = conn.prepare_cached(sql::USER_MESSAGES)?;
+    let mut rows = statement.query([session_id.as_str()])?;
+    while let Some(row) = rows.next()? {
+        let mut fields = Fields::of("nodes", row);
+        fields.text()?;
+        if fields.json::<Object>()?.contains_key(SYNTHETIC) {
+            continue;
+        }
+        let content: Vec<ContentBlock> = fields.json()?;
+        return Ok(content.into_iter().find_map(|block| match block {
+            ContentBlock::Text(text) => Some(cut(text.text, FIRST_MESSAGE)),
+            _ => None,
+        }));
+    }
+    Ok(None)
+}
+
+/// At most so many characters.
+fn cut(mut text: String, characters: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(characters) {
+        text.truncate(end);
+    }
+    text
+}
+
+pub(super) fn runs(conn: &Connection, session_id: &SessionId, limit: u32, offset: u32) -> Outcome<Vec<RunRow>> {
+    all(conn, sql::RUNS, params![session_id.as_str(), limit, offset], decode::run)
+}
+
+pub(super) fn agents(conn: &Connection, session_id: &SessionId) -> Outcome<Vec<AgentRow>> {
+    all(conn, sql::AGENTS, [session_id.as_str()], decode::agent)
+}
+
+pub(super) fn artifacts(
+    conn: &Connection,
+    sessions_dir: &Path,
+    session_id: &SessionId,
+    after: Option<&ArtifactPlace>,
+    limit: u32,
+) -> Outcome<Vec<PlacedArtifact>> {
+    // Every place is greater than the empty one, that of a damaged row too.
+    let (seq, id) = after.map_or((i64::MIN, ""), |place| (stored(place.seq), place.artifact_id.as_str()));
+    all(conn, sql::ARTIFACTS, params![session_id.as_str(), seq, id, limit], |row| {
+        let (artifact, seq) = decode::placed_artifact(row, sessions_dir)?;
+        let place = ArtifactPlace { seq, artifact_id: artifact.artifact_id.clone() };
+        let file_exists = artifact.path.symlink_metadata().is_ok_and(|meta| meta.is_file());
+        Ok(PlacedArtifact { place, artifact, file_exists })
+    })
+}
+
+/// A place as the database counts; there is none beyond.
+fn stored(seq: u64) -> i64 {
+    i64::try_from(seq).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        for (text, characters, expected) in [("", 3, ""), ("aäb", 3, "aäb"), ("aäbc", 3, "aäb"), ("日本語", 2, "日本")]
+        {
+            assert_eq!(cut(text.to_owned(), characters), expected);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Filling the index and clearing it.
+
+use agent_protocol::{ContentBlock, Object, SessionId};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row, params};
+
+use super::{first_row, last_row, text};
+use crate::StoreError;
+use crate::sqlite::clear::overwriting;
+use crate::sqlite::fault::Outcome;
+use crate::sqlite::fields::Fields;
+use crate::sqlite::listing::SYNTHETIC;
+use crate::sqlite::read::{all, first};
+use crate::sqlite::sql;
+
+/// Bytes of text that one transaction adds.
+const TEXT: usize = 256 * 1024;
+/// Nodes that one reading looks at.
+const NODES: usize = 4_096;
+/// Sessions that one reading looks at.
+const SESSIONS: u32 = 512;
+/// Pages of the index that one transaction rewrites.
+const PAGES: i64 = 400;
+
+/// What one transaction is to add.
+pub(in super::super) struct Gathered {
+    pub(in super::super) pieces: Vec<Piece>,
+    /// The last session that is done with, if there may be more.
+    pub(in super::super) next: Option<String>,
+}
+
+/// New nodes of one session.
+pub(in super::super) struct Piece {
+    session_id: String,
+    /// The last place that was indexed before.
+    from: u64,
+    /// The last place that is indexed with it.
+    to: u64,
+    texts: Vec<(u64, String)>,
+}
+
+/// Reads what the index lacks of the sessions after one; as much as one transaction takes.
+pub(in super::super) fn gather(conn: &Connection, after: &str) -> Outcome<Gathered> {
+    let behind = all(conn, sql::SESSIONS_TO_INDEX, params![after, SESSIONS], |row| {
+        let mut fields = Fields::of("sessions", row);
+        Ok((fields.text()?.to_owned(), fields.count()?))
+    })?;
+    let more = behind.len() == SESSIONS as usize;
+    let (mut pieces, mut last) = (Vec::new(), after.to_owned());
+    let mut room = Room { text: TEXT, nodes: NODES };
+    for (session_id, from) in behind {
+        let piece = read_piece(conn, &session_id, from, &mut room)?;
+        pieces.push(piece);
+        if room.is_used_up() {
+            // This session may not be done with: the next reading begins with it.
+            return Ok(Gathered { pieces, next: Some(last) });
+        }
+        last = session_id;
+    }
+    Ok(Gathered { pieces, next: more.then_some(last) })
+}
+
+struct Room {
+    text: usize,
+    nodes: usize,
+}
+
+impl Room {
+    fn is_used_up(&self) -> bool {
+        self.text == 0 || self.nodes == 0
+    }
+}
+
+fn read_piece(conn: &Connection, session_id: &str, from: u64, room: &mut Room) -> Outcome<Piece> {
+    let mut piece = Piece { session_id: session_id.to_owned(), from, to: from, texts: Vec::new() };
+    let mut statement = conn.prepare_cached(sql::NODES_TO_INDEX)?;
+    let mut rows = statement.query(params![session_id, from])?;
+    while !room.is_used_up()
+        && let Some(row) = rows.next()?
+    {
+        let (place, text) = read_node(row)?;
+        room.nodes -= 1;
+        piece.to = place;
+        if let Some(text) = text {
+            room.text = room.text.saturating_sub(text.len());
+            piece.texts.push((place, text::spaced(&text)));
+        }
+    }
+    Ok(piece)
+}
+
+/// A node's place and what is to be found of it, if anything.
+fn read_node(row: &Row<'_>) -> Result<(u64, Option<String>), StoreError> {
+    let mut fields = Fields::of("nodes", row);
+    fields.text()?;
+    let place = fields.count()?;
+    let (role, node_type) = (fields.text()?, fields.text()?);
+    // The others' bodies are not even read.
+    if node_type != "message" || !matches!(role, "user" | "assistant") {
+        return Ok((place, None));
+    }
+    if fields.json::<Object>()?.contains_key(SYNTHETIC) {
+        return Ok((place, None));
+    }
+    let content: Vec<ContentBlock> = fields.json()?;
+    let text = text::of_message(&content);
+    Ok((place, (!text.is_empty()).then_some(text)))
+}
+
+/// Adds pieces to the index, unless somebody else has been faster or the session is gone.
+pub(in super::super) fn add(tx: &Connection, pieces: &[Piece]) -> Outcome<()> {
+    for piece in pieces {
+        let id = piece.session_id.as_str();
+        tx.prepare_cached(sql::NUMBER_SESSION)?.execute([id])?;
+        let mut set = tx.prepare_cached(sql::SET_INDEXED)?;
+        let number: Option<i64> =
+            set.query_map(params![id, piece.from, piece.to], |row| row.get(0))?.next().transpose()?;
+        let Some(number) = number else { continue };
+        let mut add = tx.prepare_cached(sql::ADD_TEXT)?;
+        for (place, text) in &piece.texts {
+            add.execute(params![first_row(number) + i64::try_from(*place).unwrap_or(i64::MAX), text])?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes a session out of the index. Its words remain in it, with nobody to find by them, until it is cleared.
+pub(in super::super) fn forget(tx: &Connection, session_id: &SessionId) -> Outcome<()> {
+    let number = first(tx, sql::NUMBER_OF_SESSION, [session_id.as_str()], |row| {
+        Ok(match row.get_ref(0) {
+            Ok(ValueRef::Integer(number)) => number,
+            _ => 0, // No session has it.
+        })
+    })?;
+    let Some(number) = number else { return Ok(()) };
+    let texts = tx.prepare_cached(sql::DELETE_TEXTS)?.execute([first_row(number), last_row(number)])?;
+    tx.prepare_cached(sql::DELETE_NUMBER)?.execute([session_id.as_str()])?;
+    if texts > 0 {
+        tx.prepare_cached(sql::SET_SEARCH_DIRTY)?.execute([true])?;
+    }
+    Ok(())
+}
+
+/// Whether the index holds words of what was deleted.
+pub(in super::super) fn is_dirty(conn: &Connection) -> Outcome<bool> {
+    Ok(conn.prepare_cached(sql::SEARCH_IS_DIRTY)?.query_row([], |row| row.get(0))?)
+}
+
+/// Does one step of clearing the index; whether there is more to do. What a killed process began, the next one ends.
+pub(in super::super) fn clean(tx: &Connection) -> Outcome<bool> {
+    if !is_dirty(tx)? {
+        return Ok(false);
+    }
+    overwriting(tx, || {
+        let before = tx.total_changes();
+        // A negative number: all of the index goes into one piece, as in an `optimize` of so many pages.
+        tx.prepare_cached(sql::MERGE_TEXTS)?.execute([-PAGES])?;
+        // The statement itself counts as one change.
+        let more = tx.total_changes() - before > 1;
+        if !more {
+            tx.prepare_cached(sql::SET_SEARCH_DIRTY)?.execute([false])?;
+        }
+        Ok(more)
+    })
+}

@@ -1,0 +1,182 @@
+//! `soong-agent replay`.
+
+mod branches;
+mod timeline;
+
+use agent_core::{AgentInfo, Archive, RunId, SessionId, SessionListing, Standing};
+
+use crate::Outcome;
+use crate::cli::ReplayArguments;
+use crate::exit::{Exit, Failure};
+use crate::lines::{counted, one_line};
+use crate::moment;
+use crate::output::{Look, Output};
+use crate::stored::{self, Which, below_home, nothing_yet};
+use timeline::{Ending, Timeline};
+
+pub(crate) fn run(arguments: ReplayArguments, output: &mut Output) -> Outcome {
+    let which = Which::parse("SESSION", &arguments.session)?;
+    let part = Part::of(&arguments)?;
+    let nothing = |path: &std::path::Path, _: &mut Output| Err(nothing_yet(path));
+    stored::look(output, nothing, async |archive, output| {
+        let session = which.clone().find(archive, arguments.path.as_deref()).await?;
+        match &part {
+            Part::Request(run, turn) => {
+                request(archive, &session, run, *turn, arguments.include_sensitive, output).await
+            }
+            Part::Run(run) => timeline(archive, &session, Some(run), &arguments, output).await,
+            Part::Session => timeline(archive, &session, None, &arguments, output).await,
+        }
+    })
+}
+
+/// What of the session is wanted.
+enum Part {
+    Session,
+    Run(RunId),
+    /// What the model was sent in a turn of a run.
+    Request(RunId, u32),
+}
+
+impl Part {
+    fn of(arguments: &ReplayArguments) -> Result<Self, Failure> {
+        match (&arguments.run, arguments.turn, &arguments.request) {
+            (Some(run), Some(turn), _) => Ok(Self::Request(run_id("--run", run)?, turn)),
+            (Some(run), None, _) => Ok(Self::Run(run_id("--run", run)?)),
+            (None, _, Some(request)) => {
+                let wanted = || Failure::usage("--request: write a run and the number of its turn, as in run_…:2");
+                let (run, turn) = request.rsplit_once(':').ok_or_else(wanted)?;
+                Ok(Self::Request(run_id("--request", run)?, turn.parse().map_err(|_| wanted())?))
+            }
+            (None, _, None) => Ok(Self::Session),
+        }
+    }
+}
+
+fn run_id(place: &str, text: &str) -> Result<RunId, Failure> {
+    RunId::parse(text)
+        .map_err(|error| Failure::usage(format!("{place}: {error}; the timeline of the session names its runs")))
+}
+
+/// STO-11: what the model was sent, rebuilt.
+async fn request(
+    archive: &Archive,
+    session: &SessionId,
+    run: &RunId,
+    turn: u32,
+    include_sensitive: bool,
+    output: &mut Output,
+) -> Outcome {
+    let inspection = archive.inspect_turn(run, turn, include_sensitive).await?;
+    check_session(&inspection.run.session_id, session, run)?;
+    let json = serde_json::to_string_pretty(&inspection.request);
+    let json = json.map_err(|error| Failure::failed(format!("the request cannot be written as JSON: {error}")))?;
+    output.page(&format!("{}\n", harmless(&json)));
+    Ok(Exit::Completed)
+}
+
+fn check_session(own: &SessionId, session: &SessionId, run: &RunId) -> Result<(), Failure> {
+    if own == session {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("{run} is a run of another session: soong-agent replay {own} --run {run}")))
+}
+
+/// The same JSON without characters that act on a terminal: outside of strings JSON has none, inside they may be escaped.
+fn harmless(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '\u{7f}'..='\u{9f}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                shown.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            other => shown.push(other),
+        }
+    }
+    shown
+}
+
+/// Page by page: the first is printed before the second is read.
+async fn timeline(
+    archive: &Archive,
+    session: &SessionId,
+    run: Option<&RunId>,
+    arguments: &ReplayArguments,
+    output: &mut Output,
+) -> Outcome {
+    let listing = archive.session(session).await?;
+    let mut replay = match run {
+        Some(run) => archive.replay_run(run, arguments.include_sensitive).await?,
+        None => archive.replay_session(session, None, None, arguments.include_sensitive).await?,
+    };
+    if let Some(run) = run {
+        check_session(&replay.session().session_id, session, run)?;
+    }
+    let mut timeline = Timeline::new(output.page_look(), arguments.debug, run.is_none(), &listing.summary.session.cwd);
+    let page = header(&listing, output.page_look());
+    output.page(&page);
+    while let Some(page) = replay.next().await? {
+        output.page(&timeline.page(&page));
+        if output.is_gone() {
+            return Ok(Exit::Completed);
+        }
+    }
+    output.page(&timeline.end(&ending(&listing, replay.run().is_none_or(|run| !run.status.is_terminal()))));
+    output.page(&replay.children().iter().map(child).collect::<String>());
+    Ok(Exit::Completed)
+}
+
+fn header(listing: &SessionListing, look: Look) -> String {
+    let session = &listing.summary.session;
+    let mut runs = counted(listing.summary.runs, "run");
+    match (&listing.standing, &listing.owner) {
+        (Standing::Interrupted, _) => runs.push_str("; the last one was interrupted"),
+        (_, Some(owner)) => runs.push_str(&format!("; in use by {owner}")),
+        _ => {}
+    }
+    let between = moment::between(&session.created_at, &session.updated_at);
+    let ago = moment::ago(&session.updated_at, moment::now());
+    let facts = [
+        ("project", one_line(&below_home(&session.cwd))),
+        ("time   ", format!("{between} ({ago})")),
+        ("runs   ", one_line(&runs)),
+    ];
+    // An id is never broken.
+    let mut text = format!("session {}\n", session.session_id);
+    for (label, fact) in facts {
+        for row in look.rows(&format!("{label} "), "        ", &fact) {
+            text.push_str(&row);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// What a run is that has no end in the timeline.
+fn ending(listing: &SessionListing, open: bool) -> Ending {
+    match (&listing.standing, open) {
+        (_, false) => Ending::Nothing,
+        (Standing::Running | Standing::Queued, true) => Ending::AtWork,
+        (_, true) => Ending::Interrupted(listing.summary.session.session_id.clone()),
+    }
+}
+
+/// A child agent, in a line (STO-9).
+fn child(agent: &AgentInfo) -> String {
+    format!("\nchild   {} ({}): {}\n", agent.agent_id, agent.agent_type.as_str(), agent.status.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CLI-01: JSON that is printed on a terminal says the same and does nothing.
+    #[test]
+    fn json_is_harmless() {
+        let odd = "a\u{7f}\u{9b}31m\u{202e}\u{2028}é中\u{1b}\n";
+        let json = serde_json::to_string(odd).unwrap();
+        let shown = harmless(&json);
+        assert!(shown.chars().all(|c| !c.is_control() && !('\u{2028}'..='\u{202e}').contains(&c)), "{shown:?}");
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), odd);
+    }
+}

@@ -1,0 +1,353 @@
+//! A timeline as people read it.
+//!
+//! Every row says at its beginning what it is: the time and a word of ours, or a border (`> ` for the user, `| ` for the
+//! model) before words of others, which could be written so as to look like ours.
+
+use std::collections::HashMap;
+
+use agent_core::{
+    ArtifactInfo, ContentBlock, EventType, Node, NodeId, NodeType, ReplayPage, Role, RunId, RuntimeEvent, SessionId,
+    Timestamp, escape_for_terminal,
+};
+
+use super::branches::{Branch, Branches};
+use crate::lines::{self, in_line, text};
+use crate::moment;
+use crate::output::{Colour, Look};
+use crate::size::readable;
+
+/// Turns pages into rows.
+pub(super) struct Timeline {
+    look: Look,
+    /// Also what is of use for debugging only.
+    debug: bool,
+    /// It begins with the session, so runs can be counted and branches told.
+    whole: bool,
+    /// The project, as a beginning of paths.
+    project: String,
+    rows: String,
+    branches: Branches,
+    run: Option<Current>,
+}
+
+/// The run that the rows belong to.
+struct Current {
+    run_id: RunId,
+    started: Option<u64>,
+    /// Questions without an answer, by their id.
+    questions: Vec<(String, String)>,
+    /// Calls without an outcome.
+    calls: Vec<(String, String)>,
+    /// The last error that was shown; the end of the run need not repeat it.
+    error: Option<String>,
+}
+
+/// What became of a run whose end is not in the timeline.
+pub(super) enum Ending {
+    /// There is an end.
+    Nothing,
+    /// It has not ended yet.
+    AtWork,
+    /// Its process ended; the session can be gone on with.
+    Interrupted(SessionId),
+}
+
+/// The nodes of a page that events refer to.
+struct Nodes<'p> {
+    by_id: HashMap<&'p NodeId, &'p Node>,
+    /// Where branches begin, oldest first.
+    branches: std::iter::Peekable<std::vec::IntoIter<Branch<'p>>>,
+    artifacts: &'p [ArtifactInfo],
+}
+
+impl Timeline {
+    pub(super) fn new(look: Look, debug: bool, whole: bool, project: &str) -> Self {
+        Self {
+            look,
+            debug,
+            whole,
+            project: format!("{project}/"),
+            rows: String::new(),
+            branches: Branches::default(),
+            run: None,
+        }
+    }
+
+    /// The rows of a page.
+    pub(super) fn page(&mut self, page: &ReplayPage) -> String {
+        let mut nodes = Nodes {
+            by_id: page.nodes.iter().map(|node| (&node.node_id, node)).collect(),
+            branches: self.branches.among(&page.nodes).into_iter().peekable(),
+            artifacts: &page.artifacts,
+        };
+        for event in &page.events {
+            self.event(event, &mut nodes);
+        }
+        std::mem::take(&mut self.rows)
+    }
+
+    /// The last rows.
+    pub(super) fn end(&mut self, ending: &Ending) -> String {
+        if self.run.is_some() {
+            match ending {
+                Ending::Nothing => {}
+                Ending::AtWork => self.row(None, "now", Some(Colour::Green), "at work"),
+                Ending::Interrupted(session) => {
+                    self.open_ends();
+                    let how = format!("go on with: soong-agent run --session-id {session} \"…\"");
+                    self.row(
+                        None,
+                        "end",
+                        Some(Colour::Yellow),
+                        &format!("interrupted: the process ended during the run; {how}"),
+                    );
+                }
+            }
+        }
+        std::mem::take(&mut self.rows)
+    }
+
+    fn event(&mut self, event: &RuntimeEvent, nodes: &mut Nodes<'_>) {
+        if event.event_type == EventType::LoopStarted {
+            self.begin(event);
+        }
+        let node = event.node_id.as_ref().and_then(|id| nodes.by_id.get(id).copied());
+        if let Some(node) = node {
+            while let Some(branch) = nodes.branches.next_if(|branch| branch.place <= node.node_seq) {
+                let words = self.branches.words(branch.from);
+                self.note(event, &words);
+            }
+        }
+        match event.event_type {
+            EventType::LoopStarted => {}
+            EventType::MessageCreated => self.created(event, node),
+            EventType::MessageCompleted => self.completed(event, node),
+            EventType::ToolStarted => self.tool_started(event),
+            EventType::ToolCompleted | EventType::ToolFailed | EventType::ToolDenied => {
+                self.tool(event, nodes.artifacts)
+            }
+            EventType::PermissionRequested => self.asked(event),
+            EventType::PermissionFailed => self.note(event, text(event, "message").unwrap_or("nobody could be asked")),
+            EventType::PermissionResolved => self.answered(event),
+            EventType::ModelRetry => self.note(event, &lines::retry(event)),
+            EventType::ModelFailed if lines::is(event, "will_retry") => self.note(event, &lines::broken_off(event)),
+            EventType::CompactCompleted => self.note(event, &lines::left_out(event)),
+            EventType::CancelTimeout => self.note(event, lines::DID_NOT_STOP),
+            EventType::Error => self.error(event),
+            EventType::LoopCompleted | EventType::LoopAborted | EventType::LoopFailed => self.ended(event),
+            EventType::RunQueued => self.note(event, &format!("the next message waits: {}", run_of(event))),
+            EventType::RunCancelled if !self.is_current(event) => {
+                self.note(event, &format!("a message that waited was cancelled: {}", run_of(event)));
+            }
+            _ => self.other(event),
+        }
+    }
+
+    fn begin(&mut self, event: &RuntimeEvent) {
+        let Some(run_id) = &event.run_id else { return };
+        let number = self.branches.begin(run_id);
+        let when = moment::minute(&event.created_at);
+        let title = if self.whole { format!("{number}  {run_id}  {when}") } else { format!("{run_id}  {when}") };
+        self.rows.push('\n');
+        self.push("run ", "    ", &title, |look, row| look.paint(row, Colour::Dim));
+        self.run = Some(Current {
+            run_id: run_id.clone(),
+            started: moment::millis(&event.created_at),
+            questions: Vec::new(),
+            calls: Vec::new(),
+            error: None,
+        });
+    }
+
+    fn is_current(&self, event: &RuntimeEvent) -> bool {
+        self.run.as_ref().is_some_and(|run| Some(&run.run_id) == event.run_id.as_ref())
+    }
+
+    /// What was said to the model: by the user, or by core in the user's place.
+    fn created(&mut self, event: &RuntimeEvent, node: Option<&Node>) {
+        let Some(node) = node else { return };
+        if (node.role, node.node_type) == (Role::User, NodeType::Message) {
+            return self.said("> ", node);
+        }
+        let words = words(node);
+        self.note(
+            event,
+            &format!("{}: {}", node.node_type.as_str(), in_line(words.lines().next().unwrap_or_default())),
+        );
+    }
+
+    fn completed(&mut self, event: &RuntimeEvent, node: Option<&Node>) {
+        if let Some(node) = node {
+            self.said("| ", node);
+        }
+        if lines::is(event, "partial") {
+            self.note(event, "it broke off here, and is in no later prompt");
+        }
+    }
+
+    fn said(&mut self, border: &str, node: &Node) {
+        let words = words(node);
+        if words.trim().is_empty() {
+            return;
+        }
+        for line in escape_for_terminal(words.trim_end()).split('\n') {
+            self.push(border, border, line, |_, row| row.to_owned());
+        }
+    }
+
+    fn tool_started(&mut self, event: &RuntimeEvent) {
+        let (call, line) = (call_of(event), lines::call_line(event));
+        if let Some(run) = &mut self.run {
+            run.calls.push((call, line));
+        }
+    }
+
+    fn tool(&mut self, event: &RuntimeEvent, artifacts: &[ArtifactInfo]) {
+        let call = call_of(event);
+        if let Some(run) = &mut self.run {
+            run.calls.retain(|(open, _)| *open != call);
+        }
+        if let Some((mark, colour, line)) = lines::outcome(event) {
+            self.row(Some(&event.created_at), mark, Some(colour), &line);
+        }
+        for artifact in artifacts.iter().filter(|artifact| artifact.tool_call_id == event.tool_call_id) {
+            let name = in_line(&artifact.filename);
+            let line = format!("{}, {}, {}", artifact.artifact_id, name, readable(artifact.size_bytes));
+            self.row(None, "file", Some(Colour::Dim), &line);
+        }
+    }
+
+    fn asked(&mut self, event: &RuntimeEvent) {
+        let tool = text(event, "tool_name").unwrap_or_default();
+        let targets = text(event, "target_scope").unwrap_or_default();
+        let short = |path| str::strip_prefix(path, &self.project).unwrap_or(path);
+        let targets = targets.split('\n').map(short).collect::<Vec<_>>().join(", ");
+        let line = in_line(format!("{tool} {targets}").trim_end());
+        if let Some(run) = &mut self.run {
+            run.questions.push((request_of(event), line));
+        }
+    }
+
+    fn answered(&mut self, event: &RuntimeEvent) {
+        let request = request_of(event);
+        let questions = self.run.as_mut().map(|run| &mut run.questions);
+        let line = questions.and_then(|questions| {
+            let at = questions.iter().position(|(open, _)| *open == request)?;
+            Some(questions.remove(at).1)
+        });
+        let decision = in_line(text(event, "decision").unwrap_or_default()).replace('_', " ");
+        let reason = text(event, "reason").map(|reason| format!(" ({})", in_line(reason))).unwrap_or_default();
+        let line = format!("{}: {decision}{reason}", line.as_deref().unwrap_or("a call"));
+        self.row(Some(&event.created_at), "asked", Some(Colour::Yellow), &line);
+    }
+
+    fn error(&mut self, event: &RuntimeEvent) {
+        let Some(message) = lines::error_message(event) else { return };
+        self.row(Some(&event.created_at), "error", Some(Colour::Red), &in_one(message));
+        if let Some(run) = &mut self.run {
+            run.error = Some(message.to_owned());
+        }
+    }
+
+    fn ended(&mut self, event: &RuntimeEvent) {
+        let error = lines::error_message(event);
+        if !self.is_current(event) {
+            // It never began: it waited when its process ended.
+            return self.note(event, &format!("{}: {}", run_of(event), error.unwrap_or("it has ended")));
+        }
+        let interrupted = event.payload.get("error").and_then(|error| error.get("details")?.get("kind")?.as_str())
+            == Some("interrupted");
+        if interrupted {
+            self.open_ends();
+            // When that was found out says nothing about the run.
+            self.row(None, "end", Some(Colour::Yellow), "interrupted: the process ended during the run");
+        } else {
+            let (colour, what) = match event.event_type {
+                EventType::LoopCompleted => (Colour::Green, "completed"),
+                EventType::LoopAborted => (Colour::Yellow, "cancelled"),
+                _ => (Colour::Red, "failed"),
+            };
+            let shown = self.run.as_ref().and_then(|run| run.error.as_deref());
+            let why = error.filter(|error| Some(*error) != shown && event.event_type == EventType::LoopFailed);
+            let why = why.map(|error| format!(": {}", in_one(error))).unwrap_or_default();
+            let took = self.since_start(&event.created_at).map(|millis| millis as f64 / 1000.0);
+            let line = format!("{what}{why}; {}", lines::usage(event, took));
+            self.row(Some(&event.created_at), "end", Some(colour), &line);
+        }
+        self.run = None;
+    }
+
+    /// What a run that was interrupted left open.
+    fn open_ends(&mut self) {
+        let Some(run) = &mut self.run else { return };
+        let (questions, calls) = (std::mem::take(&mut run.questions), std::mem::take(&mut run.calls));
+        for (_, line) in questions {
+            self.row(None, "asked", Some(Colour::Yellow), &format!("{line}: not answered"));
+        }
+        for (_, line) in calls {
+            self.row(None, "lost", Some(Colour::Yellow), &format!("{line}: began; what came of it was not stored"));
+        }
+    }
+
+    /// What has no line of its own is of use for debugging only.
+    fn other(&mut self, event: &RuntimeEvent) {
+        if self.debug {
+            let payload = serde_json::to_string(&event.payload).unwrap_or_default();
+            let line = format!("{} {payload}", event.event_type.as_str());
+            self.row(Some(&event.created_at), "debug", Some(Colour::Dim), &line);
+        }
+    }
+
+    fn note(&mut self, event: &RuntimeEvent, line: &str) {
+        self.row(Some(&event.created_at), "note", Some(Colour::Dim), &in_one(line));
+    }
+
+    fn since_start(&self, moment: &Timestamp) -> Option<u64> {
+        Some(moment::millis(moment)?.saturating_sub(self.run.as_ref()?.started?))
+    }
+
+    /// A row with the time, as far as there is one, and a word that says what it is about.
+    fn row(&mut self, moment: Option<&Timestamp>, mark: &str, colour: Option<Colour>, line: &str) {
+        let time = moment.and_then(|moment| self.since_start(moment)).map(moment::into).unwrap_or_default();
+        let first = format!("{time:>5}  {mark:6} ");
+        let rest = " ".repeat(first.len());
+        self.push(&first, &rest, &escape_for_terminal(line), |look, row| match colour {
+            Some(colour) => row.replacen(mark, &look.paint(mark, colour), 1),
+            None => row.to_owned(),
+        });
+    }
+
+    fn push(&mut self, first: &str, rest: &str, line: &str, paint: impl Fn(Look, &str) -> String) {
+        let rows = self.look.rows(first, rest, line);
+        for (at, row) in rows.iter().enumerate() {
+            self.rows.push_str(&if at == 0 { paint(self.look, row) } else { row.clone() });
+            self.rows.push('\n');
+        }
+    }
+}
+
+/// What a node says; calls and results have rows of their own.
+fn words(node: &Node) -> String {
+    let texts: Vec<_> = node.content.iter().filter_map(ContentBlock::to_model_text).collect();
+    texts.join("\n")
+}
+
+/// A text as a part of one row, whole: it is worth its length.
+fn in_one(text: &str) -> String {
+    text.replace('\n', "\\n").replace('\t', "\\t")
+}
+
+fn run_of(event: &RuntimeEvent) -> &str {
+    event.run_id.as_ref().map_or("a run", RunId::as_str)
+}
+
+fn call_of(event: &RuntimeEvent) -> String {
+    event.tool_call_id.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+fn request_of(event: &RuntimeEvent) -> String {
+    text(event, "request_id").unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

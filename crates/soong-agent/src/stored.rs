@@ -1,0 +1,141 @@
+//! Looking at what is stored: opening it, and which session is meant.
+
+use std::path::{Path, PathBuf};
+
+use agent_core::{Archive, ArchiveBuilder, BuildError, SessionFilter, SessionId};
+
+use crate::Outcome;
+use crate::exit::Failure;
+use crate::output::Output;
+use crate::signals::survive_file_size_limit;
+
+/// Opens what is stored for `work`; `nothing` is for when there is no database yet. Creates nothing.
+pub(crate) fn look(
+    output: &mut Output,
+    nothing: impl FnOnce(&Path, &mut Output) -> Outcome,
+    work: impl AsyncFnOnce(&Archive, &mut Output) -> Outcome,
+) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    runtime.block_on(async {
+        survive_file_size_limit();
+        let archive = match ArchiveBuilder::default().open().await {
+            Ok(archive) => archive,
+            Err(BuildError::NothingStored { path }) => return nothing(&path, output),
+            Err(error) => return Err(error.into()),
+        };
+        let outcome = work(&archive, output).await;
+        archive.close().await;
+        outcome
+    })
+}
+
+/// The session a person means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// The one that was used last.
+    Last,
+    /// This one.
+    Id(SessionId),
+}
+
+impl Which {
+    /// Reads it from where it was written: an option, or the argument `SESSION`.
+    pub(crate) fn parse(place: &str, text: &str) -> Result<Self, Failure> {
+        if text == "last" {
+            return Ok(Self::Last);
+        }
+        session_id(place, text).map(Self::Id)
+    }
+
+    /// Its id; `last` is that of a project.
+    pub(crate) async fn find(self, archive: &Archive, project: Option<&Path>) -> Result<SessionId, Failure> {
+        match self {
+            Self::Id(id) => Ok(id),
+            Self::Last => {
+                let project = project_folder(project)?;
+                let filter = SessionFilter { cwd: Some(project.clone()) };
+                let latest = archive.list_sessions(&filter, 1, 0).await?.pop();
+                let latest = latest.ok_or_else(|| no_session_of(&project))?;
+                Ok(latest.summary.session.session_id)
+            }
+        }
+    }
+}
+
+/// An id as it was written.
+pub(crate) fn session_id(place: &str, text: &str) -> Result<SessionId, Failure> {
+    let hint = "`soong-agent sessions` lists them";
+    SessionId::parse(text).map_err(|error| Failure::usage(format!("{place}: {error}; {hint}")))
+}
+
+fn no_session_of(project: &str) -> Failure {
+    Failure::usage(format!("there is no session of {project} yet; `soong-agent sessions` lists those of all projects"))
+}
+
+/// Nothing is stored, though a session was asked for.
+pub(crate) fn nothing_yet(path: &Path) -> Failure {
+    Failure::usage(format!("there is no session yet: {} does not exist; {BEGIN}", path.display()))
+}
+
+/// How the first session comes about.
+pub(crate) const BEGIN: &str = "begin one with: soong-agent run \"What does this project do?\"";
+
+/// The project folder as sessions name it: links resolved, the folder of a file. One that is gone may still have sessions.
+pub(crate) fn project_folder(given: Option<&Path>) -> Result<String, Failure> {
+    let unusable = |error: std::io::Error| Failure::usage(format!("the project folder cannot be found: {error}"));
+    let named = match given {
+        Some(path) => std::path::absolute(path).map_err(unusable)?,
+        None => std::env::current_dir().map_err(unusable)?,
+    };
+    let real = real(&named);
+    let folder = match real.parent() {
+        Some(parent) if real.is_file() => parent.to_owned(),
+        _ => real,
+    };
+    Ok(folder.to_string_lossy().into_owned())
+}
+
+/// The path with every link of its existing part resolved, and what no longer exists behind it.
+fn real(path: &Path) -> PathBuf {
+    let existing = path.ancestors().find_map(|part| Some((part.canonicalize().ok()?, path.strip_prefix(part).ok()?)));
+    existing.map_or_else(|| path.to_owned(), |(part, rest)| part.components().chain(rest.components()).collect())
+}
+
+/// A folder as people write it: their home is `~`.
+pub(crate) fn below_home(folder: &str) -> String {
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    under(folder, home.as_deref())
+}
+
+fn under(folder: &str, home: Option<&Path>) -> String {
+    match home.and_then(|home| Path::new(folder).strip_prefix(home).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => folder.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn home_is_a_tilde() {
+        let home = Some(Path::new("/home/u"));
+        for (folder, shown) in [("/home/u", "~"), ("/home/u/a/b", "~/a/b"), ("/home/user", "/home/user"), ("/", "/")] {
+            assert_eq!(under(folder, home), shown);
+        }
+        assert_eq!(under("/home/u", None), "/home/u");
+    }
+
+    #[test]
+    fn which_session() {
+        assert_eq!(Which::parse("SESSION", "last").unwrap(), Which::Last);
+        assert!(matches!(Which::parse("SESSION", "sess_1"), Ok(Which::Id(id)) if id.as_str() == "sess_1"));
+        for bad in ["", "Last", "run_1", "sess_a/b"] {
+            let failure = Which::parse("SESSION", bad).unwrap_err();
+            assert!(failure.exit.number() == 2 && failure.message.starts_with("SESSION: "), "{}", failure.message);
+        }
+    }
+}

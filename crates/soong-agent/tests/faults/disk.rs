@@ -1,0 +1,105 @@
+//! A disk that is full, or nearly (RUN-21, STO-3).
+
+use agent_testkit::Protocol;
+
+use crate::dice::Dice;
+use crate::ledger::{Ledger, read};
+use crate::mounts::Disk;
+use crate::process::Ended;
+use crate::tally::{Tally, rounds};
+use crate::world::{World, session_of};
+
+const SIZE: u64 = 4 << 20;
+const PAGE: usize = 4096;
+/// A small disk fills up without help: after so many rounds there is another one.
+const ROUNDS_OF_A_DISK: usize = 8;
+
+/// RUN-21, TST-5: however little room is left, a run either does its work or fails with one error that a person understands;
+/// what was acknowledged is stored, nothing half, and with room the session goes on.
+#[test]
+fn a_full_disk() {
+    let mut dice = Dice::new("full disk");
+    let mut tally = Tally::new("full disk");
+    let (mut left, mut with, mut unclear) = (rounds(16), "", 0);
+    while left > 0 {
+        let mut full = Filled::new();
+        with = full.world.around.name();
+        for _ in 0..left.min(ROUNDS_OF_A_DISK) {
+            full.round(&mut dice, &mut tally);
+        }
+        left = left.saturating_sub(ROUNDS_OF_A_DISK);
+        unclear += full.unclear;
+    }
+    assert!(tally.faults() > 0, "there was always room");
+    tally.end(&format!("{with}, seed {}; {unclear} errors do not say that there is no room", dice.seed));
+}
+
+/// A home on a disk that is filled.
+struct Filled {
+    world: World,
+    disk: Disk,
+    ledger: Ledger,
+    sessions: Vec<String>,
+    messages: usize,
+    /// Errors that do not say that there is no room.
+    unclear: usize,
+}
+
+impl Filled {
+    fn new() -> Self {
+        let mut world = World::new("faults-full-disk", Protocol::OpenAi);
+        let (disk, around) = Disk::under(&world.home, SIZE);
+        world.around = around;
+        Self { world, disk, ledger: Ledger::default(), sessions: Vec::new(), messages: 0, unclear: 0 }
+    }
+
+    /// One run with hardly any room, and half of the time one afterwards with enough of it.
+    fn round(&mut self, dice: &mut Dice, tally: &mut Tally) {
+        tally.round();
+        // Most of what can happen happens within the room for a few pages.
+        let pages = *dice.pick(&[12, 100, 400]);
+        let room = dice.below(PAGE * pages) as u64;
+        let session = self.sessions.get(dice.below(4)).cloned();
+        self.disk.leave(&mut self.world.around, &self.world.home, room);
+        let ended = self.run(session.as_deref(), tally);
+        self.disk.free(&mut self.world.around, &self.world.home);
+        if ended.code != 0 {
+            tally.fault();
+            let wrong = ended.unlike_a_failure(&["sessions"]);
+            tally.holds(wrong.is_none(), || format!("with room for {room} bytes: {}", wrong.unwrap_or_default()));
+            self.unclear += usize::from(!understood(&ended));
+        }
+        let Some(session) = session.or_else(|| session_of(&ended).map(str::to_owned)) else {
+            return tally.lost(self.ledger.losses(&self.world, None));
+        };
+        tally.lost(self.ledger.losses(&self.world, Some(&session)));
+        if dice.one_in(2) {
+            self.goes_on(&session, tally);
+        }
+        if !self.sessions.contains(&session) {
+            self.sessions.push(session);
+        }
+    }
+
+    fn goes_on(&mut self, session: &str, tally: &mut Tally) {
+        let ended = self.run(Some(session), tally);
+        tally.holds(ended.code == 0, || format!("{session} does not go on: {ended:#?}"));
+        tally.lost(self.ledger.losses(&self.world, Some(session)));
+        let stored = read(&self.world, session);
+        let tidy = stored.unfinished == 0 && stored.unpaired().is_empty();
+        tally.holds(tidy, || format!("{session} has {} runs without an end", stored.unfinished));
+    }
+
+    fn run(&mut self, session: Option<&str>, tally: &mut Tally) -> Ended {
+        self.messages += 1;
+        let ended = self.world.run(session, &format!("Round {}.", self.messages));
+        tally.lost(self.ledger.said(session, &ended));
+        ended
+    }
+}
+
+/// Whether a person is told what is wrong.
+fn understood(ended: &Ended) -> bool {
+    let words = ["is full", "No space left", "File too large"];
+    ended.errors().iter().any(|line| words.iter().any(|word| line.contains(word)))
+}

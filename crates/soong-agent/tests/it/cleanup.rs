@@ -1,0 +1,149 @@
+//! `soong-agent cleanup` (CLI-5, ART-3, STO-12).
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use agent_testkit::Reply;
+use rustix::process::Signal;
+
+use crate::process::{Ended, Running};
+use crate::support::{BIN, World, calls, sh};
+
+/// A session with a result that was too long and is in an artifact.
+fn with_artifact(world: &World) -> String {
+    world.configure("model.context_window = 131072");
+    world.server.script([calls(sh("yes long | head -n 40000")), Reply::text("Long.")]);
+    world.run_answered("Be long.", "1\n").exits(0).session()
+}
+
+/// Files that belong to sessions, but for their locks.
+fn files(world: &World) -> Vec<PathBuf> {
+    let below = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let sessions = below(world.home.home.join("sessions"));
+    sessions.flat_map(|session| below(session.join("artifacts"))).flat_map(below).collect()
+}
+
+/// The command that stderr says would do it, done.
+fn as_told(world: &World, ended: &Ended) -> Ended {
+    let told = ended.stderr.rsplit_once(": soong-agent ").expect("a command is named").1.trim();
+    let mut shell = world.home.command("sh");
+    shell.args(["-c", &format!("exec \"$0\" {told}"), BIN]);
+    Running::start(shell).ends()
+}
+
+/// ART-3, ART-4: nothing goes unasked; what would go is shown with the command that does it, and that does it.
+#[test]
+fn artifacts() {
+    let world = World::new("cleanup_artifacts");
+    let session = with_artifact(&world);
+    let other = with_artifact(&world);
+    assert_eq!(files(&world).len(), 2);
+    world.run(&["cleanup", "artifacts"]).exits(0).answers("").says(&["nothing to remove", "--all"]);
+    world
+        .run(&["cleanup", "artifacts", "--all", "--older-than", "1h"])
+        .exits(0)
+        .answers("")
+        .says(&["nothing to remove"]);
+    let shown = world.run(&["cleanup", "artifacts", "--all", "--session", &session]).exits(0);
+    let shown = shown.says(&["1 file, 200.0 kB; nothing was removed"]);
+    let columns: Vec<_> = shown.stdout.trim_end().split('\t').collect();
+    assert_eq!(columns[..1], ["200000"], "{shown:?}");
+    assert!(columns[2] == session && columns[3].starts_with("art_") && fs::exists(columns[4]).unwrap(), "{shown:?}");
+    assert_eq!(files(&world).len(), 2, "nothing goes in a dry run");
+    let removed = as_told(&world, &shown).exits(0).says(&["removed 1 file, 200.0 kB"]);
+    assert_eq!(removed.stdout, shown.stdout);
+    assert!(!fs::exists(columns[4]).unwrap() && files(&world).len() == 1);
+    world.goes_on(&session);
+
+    let shown = world.run(&["cleanup", "artifacts", "--all", "--older-than", "0s", "--max-bytes", "100 kB"]).exits(0);
+    assert!(shown.stdout.contains(&other), "{shown:?}");
+    as_told(&world, &shown).exits(0);
+    assert_eq!(files(&world), Vec::<PathBuf>::new());
+    world.run(&["cleanup", "artifacts", "--all", "--yes"]).exits(0).answers("").says(&["removed 0 files"]);
+}
+
+/// ART-3: sessions at work are left alone and named; with --yes that is a failure, and everything else is done.
+#[test]
+fn sessions_at_work_are_left_alone() {
+    let world = World::new("cleanup_at_work");
+    let busy = with_artifact(&world);
+    let idle = with_artifact(&world);
+    world.server.push(Reply::hang());
+    let running = Running::start(world.agent(["run", "--session-id", &busy, "Think."]));
+    world.is_answering(4);
+    let pid = format!("process {} ", running.pid().as_raw_nonzero());
+    let shown = world.run(&["cleanup", "artifacts", "--all"]).exits(0).says(&["left alone", &busy, &pid]);
+    assert!(shown.stdout.contains(&idle) && !shown.stdout.contains(&busy), "{shown:?}");
+    let done = world.run(&["cleanup", "artifacts", "--all", "--yes"]).exits(1).one_error();
+    assert_eq!(done.clone().says(&["not removed", &busy, &pid, "removed 1 file"]).stdout, shown.stdout);
+    let refused = |arguments: &[&str]| {
+        world.run(arguments).exits(1).one_error().answers("").says(&[&busy, "in use by", &pid, "wait until"]);
+    };
+    refused(&["cleanup", "session", &busy]);
+    refused(&["cleanup", "session", &busy, "--yes"]);
+    running.signal(Signal::KILL);
+    running.ends();
+    world.run(&["cleanup", "session", &busy, "--yes"]).exits(0);
+}
+
+/// ART-3: what cannot be removed is told, and is a failure.
+#[test]
+fn files_that_cannot_be_removed() {
+    let world = World::new("cleanup_refused");
+    let session = with_artifact(&world);
+    let folder = files(&world)[0].parent().unwrap().to_owned();
+    let mode = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o500);
+    let ended = Running::start(world.powerless(["cleanup", "artifacts", "--all", "--yes"])).ends();
+    mode(0o700);
+    let ended =
+        ended.exits(1).one_error().answers("").says(&["not removed", folder.file_name().unwrap().to_str().unwrap()]);
+    assert!(ended.stderr.contains("removed 0 files") && files(&world).len() == 1, "{ended:?}");
+    // Its row is gone; what is left is a file that nothing names.
+    let shown = world.run(&["cleanup", "artifacts"]).exits(0);
+    assert!(shown.stdout.contains(&session) && shown.stdout.contains("\t-\t"), "{shown:?}");
+    as_told(&world, &shown).exits(0);
+    assert_eq!(files(&world), Vec::<PathBuf>::new());
+}
+
+/// STO-12: a session goes with everything that is its own, once that is asked for; others stay.
+#[test]
+fn a_session() {
+    let world = World::new("cleanup_session");
+    let session = with_artifact(&world);
+    let kept = world.session("hi", "Hello.");
+    let shown = world.run(&["cleanup", "session", &session]).exits(0).says(&["nothing was removed"]);
+    assert!(shown.stdout.contains("1 run, 4 messages,") && shown.stdout.contains("1 file, 200.0 kB"), "{shown:?}");
+    world.run(&["replay", &session]).exits(0);
+    let done = as_told(&world, &shown).exits(0);
+    assert_eq!(done.stdout, shown.stdout, "what went is what was shown");
+    for arguments in
+        [&["replay", &session][..], &["cleanup", "session", &session], &["run", "--session-id", &session, "hi"]]
+    {
+        world.run(arguments).exits(2).answers("").one_error().says(&[&session, "soong-agent sessions"]);
+    }
+    assert_eq!(world.sessions(), [&*kept]);
+    let list = world.run(&["sessions"]).exits(0).stdout;
+    assert!(list.contains(&kept) && list.lines().count() == 1, "{list}");
+    world.goes_on(&kept);
+}
+
+/// CLI-4, CLI-5: spans and sizes that are none are wrong usage, and it is said how they are written.
+#[test]
+fn wrong_words() {
+    let world = World::new("cleanup_words");
+    for (arguments, words) in [
+        (&["cleanup"][..], "artifacts"),
+        (&["cleanup", "tasks"], "tasks"),
+        (&["cleanup", "session"], "SESSION"),
+        (&["cleanup", "session", "last"], "sess_"),
+        (&["cleanup", "artifacts", "--older-than", "30"], "30d, 12h"),
+        (&["cleanup", "artifacts", "--older-than", "-1d"], "unexpected argument"),
+        (&["cleanup", "artifacts", "--max-bytes", "1.5GB"], "500MB, 1GiB"),
+        (&["cleanup", "artifacts", "--session", "x"], "--session"),
+    ] {
+        world.run(arguments).exits(2).answers("").says(&[words]);
+    }
+    assert_eq!(world.left_in_home(), Vec::<String>::new());
+}
