@@ -27,5 +27,7 @@ pub(crate) struct Footprint {
     /// What was asked of the allocator and not given back. SQLite asks the C library and is not in it.
     pub(crate) heap_bytes: usize,
     pub(crate) descriptors: usize,
+    /// Those of them that are connections.
+    pub(crate) sockets: usize,
     pub(crate) threads: u64,
 }

@@ -48,9 +48,9 @@ async fn measure(count: usize, turns: usize) -> Result<Crowd, Failure> {
     HEAP.reset_peak_usage();
     let watch = Watch::start();
     let ends = together(&agent, count, turns).await?;
-    let (descriptors, threads) = watch.stop();
+    let ((descriptors, sockets), threads) = watch.stop();
     let resident_kib = own::field("VmHWM").unwrap_or(0);
-    let peak = Footprint { resident_kib, heap_bytes: HEAP.peak_usage(), descriptors, threads };
+    let peak = Footprint { resident_kib, heap_bytes: HEAP.peak_usage(), descriptors, sockets, threads };
     let after = Footprint::settled(&before).await;
 
     together(&agent, count, turns).await?;
@@ -88,10 +88,12 @@ async fn session(agent: &AgentRuntime, turns: usize) -> Result<(), Failure> {
 
 impl Footprint {
     fn now() -> Self {
+        let (descriptors, sockets) = descriptors();
         Self {
             resident_kib: own::field("VmRSS").unwrap_or(0),
             heap_bytes: HEAP.current_usage(),
-            descriptors: descriptors(),
+            descriptors,
+            sockets,
             threads: own::field("Threads").unwrap_or(0),
         }
     }
@@ -106,15 +108,22 @@ impl Footprint {
     }
 }
 
-fn descriptors() -> usize {
-    // Without the one that reads the list.
-    fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count().saturating_sub(1))
+/// How many there are, and how many of them are sockets.
+fn descriptors() -> (usize, usize) {
+    let open = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let (mut all, mut sockets) = (0, 0);
+    for target in open.filter_map(|entry| fs::read_link(entry.path()).ok()) {
+        all += 1;
+        sockets += usize::from(target.to_string_lossy().starts_with("socket:"));
+    }
+    // The list itself is read through one, which counts as well.
+    (all, sockets)
 }
 
 /// Looks again and again, on a thread of its own, for what the kernel keeps no peak of.
 struct Watch {
     ended: Arc<AtomicBool>,
-    thread: thread::JoinHandle<(usize, u64)>,
+    thread: thread::JoinHandle<((usize, usize), u64)>,
 }
 
 impl Watch {
@@ -122,7 +131,7 @@ impl Watch {
         let ended = Arc::new(AtomicBool::new(false));
         let watched = Arc::clone(&ended);
         let thread = thread::spawn(move || {
-            let (mut files, mut threads) = (0, 0);
+            let (mut files, mut threads) = ((0, 0), 0);
             while !watched.load(Ordering::Relaxed) {
                 files = files.max(descriptors());
                 threads = threads.max(own::field("Threads").unwrap_or(0));
@@ -134,7 +143,7 @@ impl Watch {
     }
 
     /// The most descriptors and threads that were seen.
-    fn stop(self) -> (usize, u64) {
+    fn stop(self) -> ((usize, usize), u64) {
         self.ended.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_default()
     }

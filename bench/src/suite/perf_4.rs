@@ -86,6 +86,7 @@ fn rows(crowds: &[Crowd]) -> Result<Vec<Row>, BenchError> {
         row("a turn of any session", Unit::Millis, &|crowd| last(&crowd.ends) / (SESSIONS * TURNS) as f64)?,
         row("descriptors, at most", Unit::Count, &|crowd| crowd.peak.descriptors as f64)?,
         row("descriptors, at the end", Unit::Count, &|crowd| crowd.after.descriptors as f64)?,
+        row("of them connections", Unit::Count, &|crowd| crowd.after.sockets as f64)?,
         row("descriptors, before", Unit::Count, &|crowd| crowd.before.descriptors as f64)?,
         row("threads, at most", Unit::Count, &|crowd| crowd.peak.threads as f64)?,
     ])

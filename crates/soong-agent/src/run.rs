@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
         watch_from_outside();
         let (asker, questions) = Asker::channel();
         let channel = Channel::for_message(message.from_stdin);
-        let mut builder = AgentRuntime::builder();
+        let mut builder = AgentRuntime::builder().debug(wants_raw_exchanges());
         // Where nobody can be asked, the configuration decides (PRM-11).
         if !matches!(channel, Channel::Nobody) {
             builder = builder.permission_callback(asker);
@@ -64,6 +64,11 @@ fn nobody_was_asked(event: &RuntimeEvent) -> bool {
         .get("error")
         .and_then(|error| error.pointer("/details/denied_by"))
         .is_some_and(|by| by == "no_callback")
+}
+
+/// Whether the run keeps what travels to and from the model server (PRV-14). A variable, since `run` has the options it has.
+fn wants_raw_exchanges() -> bool {
+    std::env::var_os("SOONG_AGENT_DEBUG").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 /// What starts another run on the same project: a wrapper says what it is called itself.

@@ -12,8 +12,8 @@ use crate::RuntimeError;
 
 type Piece = Result<ReplayPage, RuntimeError>;
 
-/// A timeline in pages: while one is worked on, the next is read. Two of them are in memory, whatever the size of the
-/// session.
+/// A timeline in pages, of about a megabyte at most: while one is worked on, the next is made ready and the one after it
+/// read. No more than these three are in memory, whatever the size of the session.
 pub struct Replay {
     session: SessionRow,
     run: Option<RunRow>,
@@ -128,19 +128,33 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// Until the end, a failure, or until the consumer is gone. A page is read once the one before has been taken.
+    /// Until the end, a failure, or until the consumer is gone. While secrets are taken out of a page the one after it is read;
+    /// both only once the page before has been taken.
     async fn read(self, out: mpsc::Sender<Piece>) {
-        let mut next = Some(ReplayCursor::default());
-        while let (Some(after), Ok(place)) = (next, out.reserve().await) {
-            let piece = self.page(after).await;
-            next = piece.as_ref().ok().and_then(|page| page.next);
-            place.send(piece);
+        let mut read = Some(self.page(ReplayCursor::default()).await);
+        while let Some(piece) = read {
+            let Ok(place) = out.reserve().await else { return };
+            let next = piece.as_ref().ok().and_then(|page| page.next);
+            let show = async { place.send(self.show(piece).await) };
+            let go_on = async {
+                match next {
+                    Some(after) => Some(self.page(after).await),
+                    None => None,
+                }
+            };
+            ((), read) = futures::join!(show, go_on);
         }
     }
 
     async fn page(&self, after: ReplayCursor) -> Piece {
-        let page = self.archive.replay(&self.scope, after).await.map_err(|error| self.screen.error(error))?;
-        if self.hides { self.screen.shown(page, screen::page).await } else { Ok(page) }
+        self.archive.replay(&self.scope, after).await.map_err(|error| self.screen.error(error))
+    }
+
+    async fn show(&self, piece: Piece) -> Piece {
+        match piece {
+            Ok(page) if self.hides => self.screen.shown(page, screen::page).await,
+            piece => piece,
+        }
     }
 }
 

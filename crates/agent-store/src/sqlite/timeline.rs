@@ -135,20 +135,18 @@ impl Filling<'_> {
         let mut reader = EventReader::default();
         let mut named: Option<NodeId> = None;
         while let Some(row) = rows.next()? {
-            if self.page.events.len() == EVENTS || !self.has_room(decode::event_size(row)) {
+            let size = decode::event_size(row);
+            if self.page.events.len() == EVENTS || !self.has_room(size) {
                 return Ok(true);
             }
             let event = reader.event(row)?;
             if event.node_id.is_some() && event.node_id != named {
                 named.clone_from(&event.node_id);
-                if self.take_nodes_to(named.as_ref())? {
-                    return Ok(true);
-                }
-                if !self.has_room(decode::event_size(row)) {
+                if self.take_nodes_to(named.as_ref())? || !self.has_room(size) {
                     return Ok(true);
                 }
             }
-            self.bytes += decode::event_size(row);
+            self.bytes += size;
             self.at.seq = event.seq.unwrap_or(self.at.seq);
             self.page.events.push(event);
         }

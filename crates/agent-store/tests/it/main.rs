@@ -11,7 +11,6 @@ mod deletion;
 mod files;
 mod listing;
 mod ownership;
-mod perf;
 mod reads;
 mod recent;
 mod replay;

@@ -175,7 +175,7 @@ async fn the_index_follows_the_sessions() {
     assert_eq!(found(&store, "second").await, "");
     a.say(&store, 2, &["second"]).await;
     assert_eq!(found(&store, "second").await, "a");
-    place.raw().execute_batch("DELETE FROM search_state WHERE 0; VACUUM").unwrap();
+    place.raw().execute_batch("VACUUM").unwrap();
     assert_eq!(found(&store, "second").await, "a");
     assert_eq!(indexed(&place), 3);
 

@@ -63,6 +63,22 @@ fn artifacts() {
     world.run(&["cleanup", "artifacts", "--all", "--yes"]).exits(0).answers("").says(&["removed 0 files"]);
 }
 
+/// PRV-14, ART-3: with SOONG_AGENT_DEBUG each exchange with the server is a file, and cleanup takes it without `--all`.
+#[test]
+fn raw_exchanges() {
+    let world = World::new("cleanup_raw");
+    world.server.script([Reply::text("Quiet."), Reply::text("Told.")]);
+    world.run(&["run", "Be quiet."]).exits(0);
+    let mut command = world.agent(["run", "Tell."]);
+    command.env("SOONG_AGENT_DEBUG", "1");
+    Running::start(command).ends().exits(0);
+    let kept = files(&world);
+    assert_eq!(kept.len(), 1);
+    let kept = fs::read_to_string(&kept[0]).unwrap();
+    assert!(kept.contains("Tell.") && kept.contains("Told."), "{kept}");
+    world.run(&["cleanup", "artifacts", "--yes"]).exits(0).says(&["removed 1 file"]);
+}
+
 /// ART-3: sessions at work are left alone and named; with --yes that is a failure, and everything else is done.
 #[test]
 fn sessions_at_work_are_left_alone() {
