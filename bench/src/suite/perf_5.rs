@@ -19,9 +19,6 @@ pub(super) const SUITE: Suite = Suite {
     measure,
 };
 
-/// Of the model, in tokens: a hundredth of the long path goes in.
-const WINDOW: &str = "model.context_window = 131072";
-
 fn measure(bench: &Bench) -> Result<Vec<Row>, BenchError> {
     let threads = threads()?;
     let home = TestHome::new("long_path");

@@ -49,7 +49,7 @@ fn measure(bench: &Bench) -> Result<Vec<Row>, BenchError> {
     for callers in CALLERS {
         let (mut ours, mut bare) = (Vec::new(), Vec::new());
         for run in 0..=runs {
-            let bare_loop = threads.block_on(BareLoop::open(&folder))?;
+            let bare_loop = threads.block_on(BareLoop::open(&folder, callers))?;
             let floor = bare_loop.run()?;
             let took = threads.block_on(together(&store, callers))?;
             // The first one is thrown away.
@@ -130,60 +130,55 @@ fn events() -> [EventDraft; 3] {
 /// The same rows into a database of the same schema and settings, by prepared statements and nothing else.
 struct BareLoop {
     database: Connection,
-    ids: Ids,
+    sessions: Vec<Ids>,
 }
 
 impl BareLoop {
-    /// The store makes the database, and is closed before it is written to.
-    async fn open(folder: &Path) -> Result<Self, BenchError> {
-        let (path, ids) = (folder.join("bare.sqlite"), Ids::fresh()?);
-        let store = stored::open(&path, folder).await?;
-        let lease = store.create_session(ids.session("/bench")).await?;
-        store.commit(&lease, ids.commit(vec![ids.run()])).await?;
+    /// The store makes the database and the sessions, and is closed before it is written to.
+    async fn open(folder: &Path, sessions: usize) -> Result<Self, BenchError> {
+        let path = folder.join("bare.sqlite");
+        let (store, mut all) = (stored::open(&path, folder).await?, Vec::new());
+        for _ in 0..sessions {
+            let ids = Ids::fresh()?;
+            let lease = store.create_session(ids.session("/bench")).await?;
+            store.commit(&lease, ids.commit(vec![ids.run()])).await?;
+            all.push(ids);
+        }
         store.close().await;
         let database = Connection::open(&path)?;
         database.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")?;
-        Ok(Self { database, ids })
+        Ok(Self { database, sessions: all })
     }
 
+    /// One commit of each session after the other.
     fn run(&self) -> Result<Duration, BenchError> {
-        let Ids { session_id, agent_id, run_id } = &self.ids;
-        let (session, agent, run) = (session_id.as_str(), agent_id.as_str(), run_id.as_str());
         let content = format!(r#"[{{"type":"text","text":"{}"}}]"#, "x".repeat(NODE_BYTES));
         let events = events().map(|event| (event.event_type.as_str(), json(&event.payload)));
         let began = Instant::now();
-        let mut parent = None;
-        for number in 0..COMMITS {
-            let node = self.ids.node(number)?;
-            self.database.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-            self.database.prepare_cached(ADD_NODE)?.execute(params![
-                session,
-                number + 1,
-                node.as_str(),
-                parent.as_ref().map(NodeId::as_str),
-                agent,
-                run,
-                content,
-                TIME,
-            ])?;
-            for (at, (event_type, payload)) in events.iter().enumerate() {
-                let seq = number * events.len() + at + 1;
-                self.database.prepare_cached(ADD_EVENT)?.execute(params![
-                    session,
-                    seq,
-                    format!("evt_{}_{seq}", run_id.stem()),
-                    agent,
-                    run,
-                    event_type,
-                    node.as_str(),
-                    payload,
-                    TIME,
-                ])?;
+        for number in 0..COMMITS / self.sessions.len() {
+            for ids in &self.sessions {
+                self.database.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+                self.insert(ids, number, &content, &events)?;
+                self.database.prepare_cached("COMMIT")?.execute([])?;
             }
-            self.database.prepare_cached("COMMIT")?.execute([])?;
-            parent = Some(node);
         }
         Ok(began.elapsed())
+    }
+
+    fn insert(&self, ids: &Ids, number: usize, content: &str, events: &[(&str, String)]) -> Result<(), BenchError> {
+        let Ids { session_id, agent_id, run_id } = ids;
+        let (session, agent, run) = (session_id.as_str(), agent_id.as_str(), run_id.as_str());
+        let parent = number.checked_sub(1).map(|before| ids.node(before)).transpose()?;
+        let (node, parent) = (ids.node(number)?, parent.as_ref().map(NodeId::as_str));
+        let values = params![session, number + 1, node.as_str(), parent, agent, run, content, TIME];
+        self.database.prepare_cached(ADD_NODE)?.execute(values)?;
+        for (at, (event_type, payload)) in events.iter().enumerate() {
+            let seq = number * events.len() + at + 1;
+            let id = format!("evt_{}_{seq}", run_id.stem());
+            let values = params![session, seq, id, agent, run, event_type, node.as_str(), payload, TIME];
+            self.database.prepare_cached(ADD_EVENT)?.execute(values)?;
+        }
+        Ok(())
     }
 }
 

@@ -14,6 +14,9 @@ pub trait SessionArchive: Send + Sync {
     /// the clock.
     fn list_sessions(&self, filter: &SessionFilter, limit: u32, offset: u32) -> StoreFuture<'_, Vec<SessionSummary>>;
 
+    /// A session as a list shows it, if there is one.
+    fn session_summary(&self, session_id: &SessionId) -> StoreFuture<'_, Option<SessionSummary>>;
+
     /// At most `limit` sessions in which every word of `words` occurs, in the order of [`list_sessions`](Self::list_sessions),
     /// after the first `offset`. A word that ends with `*` stands for all words that begin so. What the index lacks is added
     /// first, which takes write transactions. At most 32 different words and 4 KiB of them count.

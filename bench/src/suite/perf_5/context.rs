@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use agent_core::{AgentRuntime, ModelStream, ProviderAdapter, ProviderFactory, RunStatus, StartOptions};
 use agent_engine::{Path, TokenCounter};
-use agent_protocol::{ContentBlock, ModelEvent, ModelRequest, Object, Reply, StopKind, StopReason, Usage};
-use agent_store::SessionStore as _;
+use agent_protocol::{ContentBlock, ModelEvent, ModelRequest, Node, Object, Reply, StopKind, StopReason, Usage};
+use agent_store::{Recent, SessionStore as _};
 use agent_testkit::TestHome;
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, StreamExt as _};
@@ -21,44 +21,51 @@ use crate::suite::{Bench, millis};
 
 const BUDGET_MS: f64 = 20.0;
 const PROVIDER: &str = "stopwatch";
+/// Of the model, in tokens: about a thirtieth of the path goes in.
+const WINDOW: u64 = 131_072;
+
+/// What the path's way into a request consists of, each measured alone.
+type Part = (&'static str, fn(&TestHome, &Long) -> Result<Duration, BenchError>);
+
+const PARTS: [Part; 8] = [
+    ("the spine, bare", |_, long| timed(|| Ok(spine(&read_only(long)?, long)?.len()))),
+    ("two windows of the path: by the store", |home, long| with_recent(home, long, |_, took| took)),
+    ("two windows of the path: into the engine's Path", |home, long| with_recent(home, long, make_path)),
+    ("the whole path: its bodies, bare", |_, long| timed(|| read_all(long, |_, _| ()))),
+    ("the whole path: the same and parsed", |_, long| timed(|| read_all(long, parse))),
+    ("the whole path: by the store", |home, long| with_all(home, long, |_, took| took)),
+    ("the whole path: into the engine's Path", |home, long| with_all(home, long, make_path)),
+    ("the whole path: its tokens counted", |home, long| with_all(home, long, count_tokens)),
+];
 
 pub(super) fn measure(bench: &Bench, home: &TestHome, long: &Long) -> Result<Vec<Row>, BenchError> {
-    home.write_config("http://127.0.0.1:9", PROVIDER, super::WINDOW);
-    let runs = bench.runs.min(20);
+    home.write_config("http://127.0.0.1:9", PROVIDER, &format!("model.context_window = {WINDOW}"));
     let (mut ours, mut built, mut floor) = (Vec::new(), Vec::new(), Vec::new());
-    let mut parts = [const { Vec::new() }; 5];
-    for run in 0..=runs {
+    let mut parts = PARTS.map(|_| Vec::new());
+    // The first run is thrown away.
+    for run in 0..=bench.runs.min(20) {
         let asked = ask(home, long)?;
         let bare = timed(|| read_kept(long, asked.messages))?;
-        let each = [
-            timed(|| read_all(long, |_, _| ()))?,
-            timed(|| read_all(long, parse))?,
-            load(home, long)?,
-            make_path(home, long)?,
-            count_tokens(home, long)?,
-        ];
-        // The first one is thrown away.
         if run > 0 {
             ours.push(asked.took);
             built.push(asked.built);
             floor.push(bare);
-            parts.iter_mut().zip(each).for_each(|(part, took)| part.push(took));
+        }
+        for ((_, part), times) in PARTS.iter().zip(&mut parts) {
+            times.push(part(home, long)?);
         }
     }
-    let row = |measure: &str, times: &[Duration]| {
-        Ok::<_, BenchError>(Row::new(measure, Unit::Millis, Samples::new(times.iter().copied().map(millis))?))
-    };
-    let floor = Samples::new(floor.into_iter().map(millis))?;
-    let [read, parsed, loaded, path, tokens] = &parts;
-    Ok(vec![
-        row("open and build context, 10,000 nodes", &ours)?.budget(BUDGET_MS).floor(floor),
-        row("of it: building the runtime, the database opened", &built)?,
-        row("the whole path: its bodies read, bare", read)?,
-        row("the whole path: the same and parsed", parsed)?,
-        row("the whole path: by the store's load_path", loaded)?,
-        row("the whole path: made into the engine's Path", path)?,
-        row("the whole path: its tokens counted", tokens)?,
-    ])
+    let samples = |times: &[Duration]| Samples::new(times.iter().copied().map(millis));
+    let mut rows = vec![
+        Row::new("open and build context, 10,000 nodes", Unit::Millis, samples(&ours)?)
+            .budget(BUDGET_MS)
+            .floor(samples(&floor)?),
+        Row::new("of it: building the runtime, the database opened", Unit::Millis, samples(&built)?),
+    ];
+    for ((name, _), times) in PARTS.iter().zip(&parts) {
+        rows.push(Row::new(*name, Unit::Millis, samples(times)?));
+    }
+    Ok(rows)
 }
 
 /// What a request took.
@@ -147,11 +154,16 @@ const BODIES: &str = "
 /// The floor: the database opened, the spine walked, and the bodies read of as many nodes as went into the request.
 fn read_kept(long: &Long, messages: usize) -> Result<usize, BenchError> {
     let database = read_only(long)?;
-    let mut statement = database.prepare(SPINE)?;
-    let spine = statement.query_map([long.leaf.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let spine: Vec<(i64, i64)> = spine.collect::<Result<_, _>>()?;
+    let spine = spine(&database, long)?;
     let first = spine.get(messages.saturating_sub(1)).or(spine.last()).ok_or(BenchError::Nothing)?;
     bodies(&database, long, first.0, |_, _| ())
+}
+
+/// Places and tokens of all nodes, the newest first.
+fn spine(database: &Connection, long: &Long) -> Result<Vec<(i64, i64)>, BenchError> {
+    let mut statement = database.prepare(SPINE)?;
+    let spine = statement.query_map([long.leaf.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(spine.collect::<Result<_, _>>()?)
 }
 
 fn read_all(long: &Long, with: fn(&str, &str)) -> Result<usize, BenchError> {
@@ -181,32 +193,20 @@ fn parse(content: &str, metadata: &str) {
     std::hint::black_box(serde_json::from_str::<Object>(metadata).is_ok());
 }
 
-/// What the store takes to read and decode the path, the database open already.
-fn load(home: &TestHome, long: &Long) -> Result<Duration, BenchError> {
-    with_nodes(home, long, |_, took| took)
+fn make_path(nodes: Vec<Node>, _: Duration) -> Duration {
+    let began = Instant::now();
+    std::hint::black_box(Path::from_nodes(nodes).len());
+    began.elapsed()
 }
 
-fn make_path(home: &TestHome, long: &Long) -> Result<Duration, BenchError> {
-    with_nodes(home, long, |nodes, _| {
-        let began = Instant::now();
-        std::hint::black_box(Path::from_nodes(nodes).len());
-        began.elapsed()
-    })
+fn count_tokens(nodes: Vec<Node>, _: Duration) -> Duration {
+    let began = Instant::now();
+    std::hint::black_box(nodes.iter().map(|node| TokenCounter.message(&node.content)).sum::<u64>());
+    began.elapsed()
 }
 
-fn count_tokens(home: &TestHome, long: &Long) -> Result<Duration, BenchError> {
-    with_nodes(home, long, |nodes, _| {
-        let began = Instant::now();
-        std::hint::black_box(nodes.iter().map(|node| TokenCounter.message(&node.content)).sum::<u64>());
-        began.elapsed()
-    })
-}
-
-fn with_nodes(
-    home: &TestHome,
-    long: &Long,
-    what: impl FnOnce(Vec<agent_protocol::Node>, Duration) -> Duration,
-) -> Result<Duration, BenchError> {
+/// Gives the nodes of the path and what the store took to read and decode them, open already.
+fn with_all(home: &TestHome, long: &Long, what: fn(Vec<Node>, Duration) -> Duration) -> Result<Duration, BenchError> {
     super::threads()?.block_on(async {
         let store = stored::open(&long.database, &home.home.join("sessions")).await?;
         let began = Instant::now();
@@ -214,5 +214,22 @@ fn with_nodes(
         let took = began.elapsed();
         store.close().await;
         Ok(what(nodes, took))
+    })
+}
+
+/// The same of as much as a runtime reads.
+fn with_recent(
+    home: &TestHome,
+    long: &Long,
+    what: fn(Vec<Node>, Duration) -> Duration,
+) -> Result<Duration, BenchError> {
+    super::threads()?.block_on(async {
+        let store = stored::open(&long.database, &home.home.join("sessions")).await?;
+        let began = Instant::now();
+        let recent = Recent { tokens: 2 * WINDOW, always: Vec::new() };
+        let path = store.load_recent(&long.session_id, &long.leaf, &recent).await?;
+        let took = began.elapsed();
+        store.close().await;
+        Ok(what(path.nodes, took))
     })
 }

@@ -1,7 +1,7 @@
 //! Sessions as they stand in lists.
 
-use agent_protocol::{ContentBlock, Node, NodeType, Role, RunStatus, SessionId};
-use agent_store::{Owner, ReplayCursor, ReplayScope, RunRow, SearchHit, SessionRow, SessionSummary};
+use agent_protocol::{ContentBlock, Node, RunStatus};
+use agent_store::{Owner, RunRow, SearchHit, SessionSummary};
 use serde_json::Value;
 
 use super::{Archive, screen};
@@ -36,50 +36,7 @@ pub enum Standing {
 /// From how many characters on the store cuts a first message.
 const FIRST_MESSAGE: usize = 400;
 
-/// Runs read at once where they are counted.
-const RUNS: u32 = 500;
-
 impl Archive {
-    /// What a list says of a session, for one of them.
-    pub(super) async fn summary(&self, id: &SessionId) -> Result<SessionSummary, RuntimeError> {
-        let session = self.session_row(id).await?;
-        let (mut runs, mut last_run) = (0, None);
-        loop {
-            let page = self.told(self.archive.runs(id, RUNS, runs).await)?;
-            let read = u32::try_from(page.len()).unwrap_or(RUNS);
-            runs += read;
-            last_run = page.into_iter().next_back().or(last_run);
-            if read < RUNS {
-                break;
-            }
-        }
-        let first_message = self.first_message(&session).await?;
-        Ok(SessionSummary { session, runs: runs.into(), last_run, first_message })
-    }
-
-    async fn first_message(&self, session: &SessionRow) -> Result<Option<String>, RuntimeError> {
-        let scope = ReplayScope::Session {
-            session_id: session.session_id.clone(),
-            from_seq: None,
-            to_seq: None,
-            agent_id: Some(session.root_agent_id.clone()),
-        };
-        let mut next = Some(ReplayCursor::default());
-        while let Some(after) = next {
-            let page = self.told(self.archive.replay(&scope, after).await)?;
-            let said = |node: &&Node| {
-                let by_a_user = node.role == Role::User && node.node_type == NodeType::Message;
-                by_a_user && !node.metadata.contains_key("synthetic")
-            };
-            if let Some(node) = page.nodes.iter().find(said) {
-                let text = node.content.iter().find_map(ContentBlock::as_text);
-                return Ok(text.map(|text| text.chars().take(FIRST_MESSAGE).collect()));
-            }
-            next = page.next;
-        }
-        Ok(None)
-    }
-
     pub(super) async fn listing(&self, mut summary: SessionSummary) -> Result<SessionListing, RuntimeError> {
         let owner = self.told(self.archive.owner(&summary.session.session_id).await)?;
         let standing = self.standing(&mut summary.last_run, owner.is_some()).await?;

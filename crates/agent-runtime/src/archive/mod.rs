@@ -94,8 +94,8 @@ impl Archive {
     /// # Errors
     /// If there is no such session, or the store cannot be read.
     pub async fn session(&self, id: &SessionId) -> Result<SessionListing, RuntimeError> {
-        let summary = self.summary(id).await?;
-        self.listing(summary).await
+        let summary = self.told(self.archive.session_summary(id).await)?;
+        self.listing(summary.ok_or_else(|| no_session(id))?).await
     }
 
     /// Events, nodes and artifacts of a session from `from_seq` to `to_seq`, both included; of its own agent only, the others

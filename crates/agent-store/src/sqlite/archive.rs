@@ -22,6 +22,11 @@ impl SessionArchive for SqliteStore {
         Box::pin(self.readers.read("list sessions of", move |conn| listing::sessions(conn, &filter, limit, offset)))
     }
 
+    fn session_summary(&self, session_id: &SessionId) -> StoreFuture<'_, Option<SessionSummary>> {
+        let session_id = session_id.clone();
+        Box::pin(self.readers.read("read a session", move |conn| listing::session(conn, &session_id)))
+    }
+
     fn search(&self, words: &str, filter: &SessionFilter, limit: u32, offset: u32) -> StoreFuture<'_, Vec<SearchHit>> {
         let (query, filter) = (Query::new(words), filter.clone());
         Box::pin(async move {

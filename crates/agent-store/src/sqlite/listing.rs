@@ -30,6 +30,10 @@ pub(super) fn sessions(
     rows.into_iter().map(|session| summary(conn, session)).collect()
 }
 
+pub(super) fn session(conn: &Connection, session_id: &SessionId) -> Outcome<Option<SessionSummary>> {
+    read::session(conn, session_id)?.map(|session| summary(conn, session)).transpose()
+}
+
 /// What a list says of a session.
 pub(super) fn summary(conn: &Connection, session: SessionRow) -> Outcome<SessionSummary> {
     let in_short = first(conn, sql::RUNS_IN_SHORT, [session.session_id.as_str()], |row| {

@@ -44,6 +44,8 @@ async fn sessions_are_listed_by_use() {
     assert_eq!(page, ["sess_c", "sess_b"]);
 
     let first = list(&store, &SessionFilter::default(), 1, 0).await.remove(0);
+    assert_eq!(store.session_summary(a.session()).await.unwrap().as_ref(), Some(&first));
+    assert_eq!(store.session_summary(&session_id("sess_nonesuch")).await.unwrap(), None);
     assert_eq!((first.runs, first.last_run.unwrap().run_id), (2, a.run.clone()));
     let runs = store.runs(a.session(), 10, 0).await.unwrap();
     assert_eq!(runs.iter().map(|run| run.run_id.as_str()).collect::<Vec<_>>(), ["run_a", "run_a2"]);

@@ -5,19 +5,29 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use agent_store::{Clock, SqliteStore, StoreSettings};
-use agent_testkit::{Protocol, ScriptedServer, TestHome};
+use agent_testkit::{Protocol, ScriptedServer, TestHome, scratch};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::model;
 use crate::mounts::Around;
 use crate::process::{Ended, Running, wait_until};
 
-/// The command: the built one, or another build of it that is to be tried.
+/// The command: the built one, or another build of it that is to be tried. Under a second name, since a build beside these
+/// tests takes the first one away.
 pub(crate) fn binary() -> OsString {
-    env::var_os("SOONG_AGENT_FAULT_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_soong-agent").into())
+    static KEPT: OnceLock<OsString> = OnceLock::new();
+    let kept = KEPT.get_or_init(|| {
+        let given = env::var_os("SOONG_AGENT_FAULT_BINARY");
+        let built = given.unwrap_or_else(|| env!("CARGO_BIN_EXE_soong-agent").into());
+        let second = scratch("faults-binary").join("soong-agent");
+        // On another file system there is no second name; then the first has to do.
+        fs::hard_link(&built, &second).map_or(built, |()| second.into())
+    });
+    kept.clone()
 }
 
 /// More than any test asks for.

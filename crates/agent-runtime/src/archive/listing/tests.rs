@@ -1,5 +1,5 @@
 use super::*;
-use agent_protocol::{ErrorCode, ErrorPayload, Object, RunId, Timestamp, Usage};
+use agent_protocol::{ErrorCode, ErrorPayload, Object, RunId, SessionId, Timestamp, Usage};
 
 fn run(status: RunStatus, kind: Option<&str>) -> RunRow {
     let error = kind.map(|kind| ErrorPayload::new(ErrorCode::InternalError, "x").detail("kind", kind));

@@ -53,6 +53,10 @@ impl SessionArchive for Pages {
         closed()
     }
 
+    fn session_summary(&self, _: &SessionId) -> StoreFuture<'_, Option<SessionSummary>> {
+        closed()
+    }
+
     fn search(&self, _: &str, _: &SessionFilter, _: u32, _: u32) -> StoreFuture<'_, Vec<SearchHit>> {
         closed()
     }
