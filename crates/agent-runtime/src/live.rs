@@ -324,8 +324,8 @@ impl EventStream {
     }
 
     async fn node_text(&self, node_id: &NodeId) -> Result<String, StoreError> {
-        let path = self.store.load_path(&self.live.session_id, node_id).await?;
-        Ok(path.last().map(|node| node.content.iter().filter_map(ContentBlock::as_text).collect()).unwrap_or_default())
+        let node = self.store.node(node_id).await?;
+        Ok(node.map(|node| node.content.iter().filter_map(ContentBlock::as_text).collect()).unwrap_or_default())
     }
 
     fn live_event(&self, event_type: EventType, payload: Object) -> RuntimeEvent {

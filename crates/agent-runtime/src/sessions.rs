@@ -38,8 +38,8 @@ pub(crate) struct Sessions {
 impl Sessions {
     /// For a model with this window, in tokens.
     pub(crate) fn new(store: Arc<dyn SessionStore>, project: String, window: u64) -> Arc<Self> {
-        // Estimates may be twice what the provider counts; more than a window is never sent.
-        let recent = Recent { tokens: window.saturating_mul(2), always: PINNED.to_vec() };
+        // More than the window has no request, since a path that was just read is weighed by the same estimates.
+        let recent = Recent { tokens: window, always: PINNED.to_vec() };
         Arc::new(Self { store, project, recent, known: Mutex::default(), resting: Mutex::default() })
     }
 

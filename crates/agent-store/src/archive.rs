@@ -28,9 +28,6 @@ pub trait SessionArchive: Send + Sync {
     /// Who owns a session at this moment, in this process or another one; `None` if nobody does.
     fn owner(&self, session_id: &SessionId) -> StoreFuture<'_, Option<Owner>>;
 
-    /// A node, if there is one.
-    fn node(&self, node_id: &NodeId) -> StoreFuture<'_, Option<Node>>;
-
     /// The runs of a session, oldest first: at most `limit` after the first `offset`.
     fn runs(&self, session_id: &SessionId, limit: u32, offset: u32) -> StoreFuture<'_, Vec<RunRow>>;
 

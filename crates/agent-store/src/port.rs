@@ -44,6 +44,9 @@ pub trait SessionStore: Send + Sync {
     /// An agent, if there is one.
     fn agent(&self, agent_id: &AgentId) -> StoreFuture<'_, Option<AgentRow>>;
 
+    /// A node, if there is one.
+    fn node(&self, node_id: &NodeId) -> StoreFuture<'_, Option<Node>>;
+
     /// A run, if there is one.
     fn run(&self, run_id: &RunId) -> StoreFuture<'_, Option<RunRow>>;
 

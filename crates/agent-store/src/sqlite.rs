@@ -132,6 +132,11 @@ impl SessionStore for SqliteStore {
         Box::pin(self.readers.read("read an agent", move |conn| read::agent(conn, &agent_id)))
     }
 
+    fn node(&self, node_id: &NodeId) -> StoreFuture<'_, Option<Node>> {
+        let node_id = node_id.clone();
+        Box::pin(self.readers.read("read a node", move |conn| read::node(conn, &node_id)))
+    }
+
     fn run(&self, run_id: &RunId) -> StoreFuture<'_, Option<RunRow>> {
         let run_id = run_id.clone();
         Box::pin(self.readers.read("read a run", move |conn| read::run(conn, &run_id)))

@@ -82,7 +82,7 @@ impl Archive {
     /// not show is not shown in the piece either. None if the session has been deleted meanwhile.
     pub(super) async fn show_hit(&self, mut hit: SearchHit) -> Result<Option<SearchHit>, RuntimeError> {
         self.show_summary(&mut hit.summary)?;
-        let Some(mut node) = self.told(self.archive.node(&hit.node_id).await)? else { return Ok(None) };
+        let Some(mut node) = self.told(self.store.node(&hit.node_id).await)? else { return Ok(None) };
         let patterns = self.screen.patterns()?;
         screen::node(patterns, &mut node);
         let excerpt = patterns.redact(&hit.excerpt);

@@ -159,7 +159,7 @@ impl Archive {
     }
 
     async fn node_row(&self, id: &NodeId) -> Result<Node, RuntimeError> {
-        self.told(self.archive.node(id).await)?.ok_or_else(|| not_found("node", id))
+        self.told(self.store.node(id).await)?.ok_or_else(|| not_found("node", id))
     }
 
     async fn claim(&self, id: &SessionId) -> Result<(SessionRow, Lease), RuntimeError> {

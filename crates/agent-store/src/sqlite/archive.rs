@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_protocol::{ArtifactId, Node, NodeId, SessionId};
+use agent_protocol::{ArtifactId, NodeId, SessionId};
 
 use super::search::{self, Query};
-use super::{SqliteStore, apply, blocking, clear, database, listing, ownership, read, strays, timeline};
+use super::{SqliteStore, apply, blocking, clear, database, listing, ownership, strays, timeline};
 use crate::{
     AgentRow, ArtifactPlace, DeletedArtifacts, DeletedSession, FileFailure, Lease, Owner, PlacedArtifact, ReplayCursor,
     ReplayPage, ReplayScope, RunRow, SearchHit, SessionArchive, SessionFilter, SessionSummary, StoreError, StoreFuture,
@@ -42,11 +42,6 @@ impl SessionArchive for SqliteStore {
         Box::pin(
             self.readers.read("look up the owner in", move |conn| ownership::owner(conn, &sessions_dir, &session_id)),
         )
-    }
-
-    fn node(&self, node_id: &NodeId) -> StoreFuture<'_, Option<Node>> {
-        let node_id = node_id.clone();
-        Box::pin(self.readers.read("read a node", move |conn| read::node(conn, &node_id)))
     }
 
     fn runs(&self, session_id: &SessionId, limit: u32, offset: u32) -> StoreFuture<'_, Vec<RunRow>> {

@@ -25,8 +25,8 @@ fn startup() -> Duration {
     startup
 }
 
-/// STO-4, DB-09, DB-01: one process is killed while the database is made; those beside it, and the next one, find none or a
-/// whole one, never half of it.
+/// STO-4, DB-09, DB-01: one process is killed while the database is made; those beside it, and the next one, find
+/// none or a whole one, never half of it.
 #[test]
 fn killed_while_the_database_is_made() {
     let mut dice = Dice::new("birth");

@@ -57,8 +57,8 @@ fn step(run: &RunId, n: u64) -> Vec<Write> {
     vec![Write::Node(draft), Write::Event(event), Write::Activate(node(n))]
 }
 
-/// TST-5, STO-3, EVT-4: whatever the clock says between two commits, and whichever store makes them, places are gapless, everything
-/// comes back in the order in which it was committed, and the session can be claimed again.
+/// TST-5, STO-3, EVT-4: whatever the clock says between two commits, and whichever store makes them, places are
+/// gapless, everything comes back in the order in which it was committed, and the session can be claimed again.
 #[test]
 fn a_clock_that_jumps_between_commits() {
     let mut dice = Dice::new("jumping clock");
@@ -121,7 +121,8 @@ const DATED: &[(&str, &[&str])] = &[
     ("file_versions", &["seen_at"]),
 ];
 
-/// TST-5, EVT-4: a session whose rows lie in the future, in the past, or in both by turns, goes on with its whole history.
+/// TST-5, EVT-4: a session whose rows lie in the future, in the past, or in both by turns, goes on with its whole
+/// history.
 #[test]
 fn a_session_from_another_time() {
     let mut tally = Tally::new("rows from another time");

@@ -16,7 +16,7 @@ const PAGE: usize = 4096;
 enum Verdict {
     /// It noticed nothing and needed nothing of what is damaged.
     Works,
-    /// One error, and it was asked nothing.
+    /// One error that names what is damaged.
     Refused,
     /// The log that held the session is gone.
     Unknown,
@@ -33,15 +33,15 @@ fn verdict(used: &Used, ended: &Ended, asked: usize, whole: bool) -> Verdict {
             let shown = used.world.server.wait_for_request_blocking(asked);
             if !whole || shows_all(&shown, &used.path) { Verdict::Works } else { Verdict::Bad }
         }
-        1 if errors.len() == 1 && errors.iter().all(|line| names(line)) => Verdict::Refused,
+        1 if errors.len() == 1 && errors.iter().all(names) => Verdict::Refused,
         2 if !whole && errors.len() == 1 && errors[0].contains("there is no session") => Verdict::Unknown,
         _ => Verdict::Bad,
     }
 }
 
-/// STO-5, DB-04: a page of the database that is overwritten, or a file that is cut, anywhere: either nothing of it was needed and the
-/// whole history is there, or one error says so; never a shorter history, never a new file, and what is damaged is not
-/// written over.
+/// STO-5, DB-04: a page of the database that is overwritten, or a file that is cut, anywhere: either nothing of it
+/// was needed and the whole history is there, or one error says so; never a shorter history, never a new file, and
+/// what is damaged is not written over.
 #[test]
 fn damaged_databases() {
     let mut dice = Dice::new("damaged databases");
@@ -120,7 +120,8 @@ const BESIDE: &[Beside] = &[
     ("the database is empty", |used, _| fs::write(used.database(), "").unwrap()),
 ];
 
-/// STO-5: whatever becomes of the log of a killed process: what SQLite can recover is there and valid, and otherwise one error says so.
+/// STO-5: whatever becomes of the log of a killed process: what SQLite can recover is there and valid, and otherwise
+/// one error says so.
 #[test]
 fn damaged_logs() {
     let mut dice = Dice::new("damaged logs");

@@ -14,13 +14,13 @@ const PAGE: usize = 4096;
 /// A small disk fills up without help: after so many rounds there is another one.
 const ROUNDS_OF_A_DISK: usize = 8;
 
-/// RUN-21, TST-5: however little room is left, a run either does its work or fails with one error that a person understands;
-/// what was acknowledged is stored, nothing half, and with room the session goes on.
+/// RUN-21, TST-5: however little room is left, a run either does its work or fails with one error that a person
+/// understands; what was acknowledged is stored, nothing half, and with room the session goes on.
 #[test]
 fn a_full_disk() {
     let mut dice = Dice::new("full disk");
     let mut tally = Tally::new("full disk");
-    let (mut left, mut with, mut unclear) = (rounds(16), "", 0);
+    let (mut left, mut with, mut unclear, mut back) = (rounds(16), "", 0, (0, 0));
     while left > 0 {
         let mut full = Filled::new();
         with = full.world.around.name();
@@ -29,9 +29,13 @@ fn a_full_disk() {
         }
         left = left.saturating_sub(ROUNDS_OF_A_DISK);
         unclear += full.unclear;
+        back = (back.0 + full.shown_back, back.1 + full.asked_back);
     }
     assert!(tally.faults() > 0, "there was always room");
-    tally.end(&format!("{with}, seed {}; {unclear} errors do not say that there is no room", dice.seed));
+    tally.end(&format!(
+        "{with}, seed {}; {unclear} errors do not say that there is no room; {} of {} replays went without",
+        dice.seed, back.0, back.1
+    ));
 }
 
 /// A home on a disk that is filled.
@@ -43,6 +47,9 @@ struct Filled {
     messages: usize,
     /// Errors that do not say that there is no room.
     unclear: usize,
+    /// How often a session was looked at while there was no room, and how often it was shown.
+    asked_back: usize,
+    shown_back: usize,
 }
 
 impl Filled {
@@ -50,7 +57,8 @@ impl Filled {
         let mut world = World::new("faults-full-disk", Protocol::OpenAi);
         let (disk, around) = Disk::under(&world.home, SIZE);
         world.around = around;
-        Self { world, disk, ledger: Ledger::default(), sessions: Vec::new(), messages: 0, unclear: 0 }
+        let (ledger, sessions) = (Ledger::default(), Vec::new());
+        Self { world, disk, ledger, sessions, messages: 0, unclear: 0, asked_back: 0, shown_back: 0 }
     }
 
     /// One run with hardly any room, and half of the time one afterwards with enough of it.
@@ -62,6 +70,10 @@ impl Filled {
         let session = self.sessions.get(dice.below(4)).cloned();
         self.disk.leave(&mut self.world.around, &self.world.home, room);
         let ended = self.run(session.as_deref(), tally);
+        if let Some(session) = self.sessions.first() {
+            self.asked_back += 1;
+            self.shown_back += usize::from(self.world.looks(&["replay", session]).code == 0);
+        }
         self.disk.free(&mut self.world.around, &self.world.home);
         if ended.code != 0 {
             tally.fault();

@@ -100,8 +100,8 @@ const FOREIGN: &[Foreign] = &[
 /// How errors begin to say what to do.
 const ADVICE: &[&str] = &["choose", "move", "use the newer version", "Check"];
 
-/// STO-4, STO-5, DB-04: whatever lies where the database should be: one error that names it and, exit code 1, the model is not asked, and
-/// not a byte of any file is changed.
+/// STO-4, STO-5, DB-04: whatever lies where the database should be: one error that names it and, exit code 1, the
+/// model is not asked, and not a byte of any file is changed.
 #[test]
 fn something_else_in_its_place() {
     let mut tally = Tally::new("foreign files");

@@ -11,8 +11,8 @@ use crate::tally::{Tally, rounds};
 use crate::world::World;
 
 /// RUN-20, TST-5, STO-3, RUN-14, STRM-09 (2): whatever the command was doing when it was killed, everything it had
-/// acknowledged is stored, places are gapless, the file is sound, no call takes place unannounced or twice, and the session
-/// goes on. Every second session is killed once more before anybody can clear up.
+/// acknowledged is stored, places are gapless, the file is sound, no call takes place unannounced or twice, and the
+/// session goes on. Every second session is killed once more before anybody can clear up.
 #[test]
 fn killed_at_any_moment() {
     let mut dice = Dice::new("kill -9");

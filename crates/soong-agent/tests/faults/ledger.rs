@@ -1,7 +1,8 @@
 //! What has been acknowledged, and whether it is stored (RUN-20).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
+use std::path::PathBuf;
 
 use agent_core::{Node, NodeType, Role};
 use agent_testkit::RecordedRequest;
@@ -73,13 +74,18 @@ impl Ledger {
     pub(crate) fn all_losses(&mut self, world: &World) -> Vec<String> {
         let record = Record::open(&world.database()).ok().filter(Record::has_schema);
         let sessions = record.map(|record| record.sessions()).unwrap_or_default();
-        let mut losses = Vec::new();
+        let (mut losses, mut said) = (Vec::new(), HashSet::new());
         for session in &sessions {
             match try_read(world, session) {
-                Ok(stored) => losses.extend(self.losses_in(world, session, &stored)),
+                Ok(stored) => {
+                    said.extend(stored.path.iter().flat_map(|node| marks(&text(node))));
+                    losses.extend(self.losses_in(world, session, &stored));
+                }
                 Err(error) => losses.push(error),
             }
         }
+        let strays = effects(world).into_iter().filter(|(_, mark)| !said.contains(mark));
+        losses.extend(strays.map(|(file, _)| format!("{} is there, and nobody has asked for it", file.display())));
         let shown_only = self.shown.keys().filter(|session| !sessions.contains(session));
         losses.extend(shown_only.map(|session| format!("session {session} is gone")));
         losses.extend(self.losses(world, None));
@@ -160,7 +166,7 @@ fn try_read(world: &World, session: &str) -> Result<Stored, String> {
 pub(crate) fn untold_calls(ended: &Ended, stored: &Stored) -> Vec<String> {
     let mut losses = Vec::new();
     for (line, event_type) in [("ok", "tool_completed"), ("exit", "tool_completed"), ("failed", "tool_failed")] {
-        let kept = stored.told(event_type, "tool_name").len();
+        let kept = stored.last_run().filter(|event| event.event_type.as_str() == event_type).count();
         let beginning = format!("{line:6} ");
         let said = ended.stderr.lines().filter(|said| said.starts_with(&beginning)).count();
         if said > kept {
@@ -175,17 +181,22 @@ fn unannounced_effects(world: &World, stored: &Stored) -> Vec<String> {
     let mut losses = Vec::new();
     let started = stored.told("tool_started", "summary");
     let of_session: Vec<_> = stored.path.iter().flat_map(|node| marks(&text(node))).collect();
-    for file in fs::read_dir(&world.home.project).unwrap().flatten() {
-        let name = file.file_name().into_string().unwrap();
-        let Some(mark) = marks(&name).pop().filter(|mark| of_session.contains(mark)) else { continue };
+    for (file, mark) in effects(world).into_iter().filter(|(_, mark)| of_session.contains(mark)) {
         if !started.iter().any(|summary| summary.contains(&mark)) {
-            losses.push(format!("{name} is there, and no tool_started is stored"));
+            losses.push(format!("{} is there, and no tool_started is stored", file.display()));
         }
-        if name.ends_with(RAN) && fs::read_to_string(file.path()).unwrap_or_default().lines().count() > 1 {
+        let is_log = file.extension().is_some_and(|extension| extension == RAN);
+        if is_log && fs::read_to_string(file).unwrap_or_default().lines().count() > 1 {
             losses.push(format!("the command of {mark} ran twice"));
         }
     }
     losses
+}
+
+/// What calls have left in the project, each file with the mark of the reply that asked for it.
+fn effects(world: &World) -> Vec<(PathBuf, String)> {
+    let files = fs::read_dir(&world.home.project).unwrap().flatten().map(|file| file.path());
+    files.filter_map(|path| Some((path.clone(), marks(path.file_name()?.to_str()?).pop()?))).collect()
 }
 
 /// The first message that is not the system's.
@@ -211,8 +222,8 @@ pub(crate) fn shows_all(request: &RecordedRequest, path: &[Node]) -> bool {
     shown.len() > path.len() && (0..path.len()).all(|at| place(path, at).iter().any(|node| is_of(shown[at], node)))
 }
 
-/// The nodes that a message in this place may show: one, or the results of one reply, which are stored as they come and
-/// shown in the order of their calls (RUN-12).
+/// The nodes that a message in this place may show: one, or the results of one reply, which are stored as they come
+/// and shown in the order of their calls (RUN-12).
 fn place(path: &[Node], at: usize) -> &[Node] {
     let is_result = |node: &Node| node.role == Role::Tool;
     if !path.get(at).is_some_and(is_result) {

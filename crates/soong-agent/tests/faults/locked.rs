@@ -15,8 +15,9 @@ use crate::world::World;
 /// The thread of the command that waits for the lock.
 const WRITER: &str = "session-store\n";
 
-/// DB-01, RUN-21: who cannot have the lock fails with one error that says so: at the start, in an old session, and in the
-/// middle of a run. Nothing half is stored, and once it is free the session goes on and the run in the middle is ended.
+/// DB-01, RUN-21: who cannot have the lock fails with one error that says so: at the start, in an old session, and in
+/// the middle of a run. Nothing half is stored, and once it is free the session goes on and the run in the middle is
+/// ended.
 #[test]
 fn a_lock_that_is_not_given_back() {
     let mut tally = Tally::new("lock for ever");
@@ -70,8 +71,9 @@ fn events(other: &Connection, session: &str) -> u64 {
     other.query_row("SELECT count(*) FROM events WHERE session_id = ?1", [session], |row| row.get(0)).unwrap()
 }
 
-/// SQLite waits in naps, and counts how long they were to be, not how long they were. A signal that is caught ends a nap,
-/// so that half a minute is over in a second and nothing else is changed. Where it does not work, it takes half a minute.
+/// SQLite waits in naps, and counts how long they were to be, not how long they were. A signal that is caught ends a
+/// nap, so that half a minute is over in a second and nothing else is changed. Where it does not work, it takes half
+/// a minute.
 fn shorten_the_wait(process: &Running) {
     let folder = format!("/proc/{}", process.pid().as_raw_nonzero());
     let threads = fs::read_dir(format!("{folder}/task")).into_iter().flatten().flatten();

@@ -1,5 +1,5 @@
-//! The model of these tests: every message gets the same piece of work, of five turns with every kind of call. Each reply
-//! has a mark that no other reply has, and takes a while to say.
+//! The model of these tests: every message gets the same piece of work, of five turns with every kind of call. Each
+//! reply has a mark that no other reply has, and takes a while to say.
 
 use std::thread;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use serde_json::json;
 
 /// What users say here begins so.
 pub(crate) const ROUND: &str = "Round ";
-/// What follows the mark in the name of the file to which a command adds a line.
-pub(crate) const RAN: &str = ".ran";
+/// The extension of the file to which a command adds a line; its name is the mark.
+pub(crate) const RAN: &str = "ran";
 
 /// Pieces a reply comes in, and what lies between two of them.
 const PIECES: usize = 12;
@@ -50,7 +50,7 @@ fn reply(request: &RecordedRequest) -> Reply {
     let read = |line: usize| Call::new("code.read_file", json!({"path": "a.txt", "start_line": line, "max_lines": 5}));
     let command = Call::new(
         "code.run_command",
-        json!({"argv": ["sh", "-c", format!("echo ran >>{mark}{RAN}; echo so far; sleep 0.01")]}),
+        json!({"argv": ["sh", "-c", format!("echo ran >>{mark}.{RAN}; echo so far; sleep 0.01")]}),
     );
     let said = |what: &str| Reply::text(format!("{mark}: {what}, word by word by word by word by word by word."));
     let calls: Vec<Call> = match step(request) {

@@ -41,8 +41,8 @@ impl Around {
         }
     }
 
-    /// The home as it can be looked at from here. Of one that lies behind a mount that is a copy: SQLite follows the links in
-    /// a path itself, and would not get through.
+    /// The home as it can be looked at from here. Of one that lies behind a mount that is a copy: SQLite follows the
+    /// links in a path itself, and would not get through.
     pub(crate) fn seen(&self, home: &TestHome) -> PathBuf {
         match self {
             Self::Mounts(mounts) => {
@@ -91,7 +91,8 @@ pub(crate) struct Mounts {
 }
 
 impl Mounts {
-    /// With this done in it by a shell, for which `$0` is the home. `None` if there can be no such thing on this machine.
+    /// With this done in it by a shell, for which `$0` is the home. `None` if there can be no such thing on this
+    /// machine.
     pub(crate) fn make(home: &TestHome, script: &str) -> Option<Self> {
         WAYS.iter().find_map(|way| Self::make_by(*way, home, script))
     }
@@ -140,8 +141,8 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// Puts the world's home on a small disk, or under a limit where it cannot be had. The home must hold no more than its
-    /// configuration.
+    /// Puts the world's home on a small disk, or under a limit where it cannot be had. The home must hold no more
+    /// than its configuration.
     pub(crate) fn under(home: &TestHome, size: u64) -> (Self, Around) {
         let script = format!(
             "cp \"$0/config.toml\" \"$0/../config.toml\"; mount -t tmpfs -o size={size},mode=0700 none \"$0\"; \

@@ -11,8 +11,8 @@ use crate::mounts::{Around, Mounts};
 use crate::tally::Tally;
 use crate::world::World;
 
-/// Something that cannot be written any more: below the home, with or without a session from before, and what the error
-/// names.
+/// Something that cannot be written any more: below the home, with or without a session from before, and what the
+/// error names.
 const CASES: &[(&str, bool, &str)] = &[
     (".", false, "sessions.sqlite"),
     (".", true, "sessions.sqlite"),
@@ -20,8 +20,8 @@ const CASES: &[(&str, bool, &str)] = &[
     ("sessions.sqlite", true, "sessions.sqlite"),
 ];
 
-/// RUN-21, TST-5: without a place to write in, a run fails with one error that names it; the model is not asked, nothing is
-/// created or changed anywhere, and once it can be written again everything is as before.
+/// RUN-21, TST-5: without a place to write in, a run fails with one error that names it; the model is not asked,
+/// nothing is created or changed anywhere, and once it can be written again everything is as before.
 #[test]
 fn a_read_only_home() {
     let mut tally = Tally::new("read-only home");
@@ -93,8 +93,12 @@ fn everything(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         if path.is_dir() {
             found.extend(everything(&path));
             found.insert(path, Vec::new());
-        } else if !name.ends_with("-shm") && !(name.ends_with("-wal") && entry.metadata().unwrap().len() == 0) {
-            found.insert(path.clone(), fs::read(path).unwrap());
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        let beside = name.ends_with("-shm") || (name.ends_with("-wal") && bytes.is_empty());
+        if !beside {
+            found.insert(path, bytes);
         }
     }
     found

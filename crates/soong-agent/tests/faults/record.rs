@@ -147,6 +147,12 @@ impl Stored {
         results.filter(|(_, text)| text.contains("may or may not have run")).count()
     }
 
+    /// The events of the run that stored something last.
+    pub(crate) fn last_run(&self) -> impl Iterator<Item = &RuntimeEvent> {
+        let run = self.events.last().and_then(|event| event.run_id.clone());
+        self.events.iter().filter(move |event| event.run_id == run)
+    }
+
     /// The texts that an event of this type has under this key.
     pub(crate) fn told(&self, event_type: &str, key: &str) -> Vec<&str> {
         let events = self.events.iter().filter(|event| event.event_type.as_str() == event_type);

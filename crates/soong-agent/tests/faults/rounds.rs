@@ -10,8 +10,9 @@ use rustix::process::Signal;
 
 use crate::dice::Dice;
 use crate::ledger::{Ledger, read, untold_calls};
+use crate::model::marks;
 use crate::process::Ended;
-use crate::record::{Record, Stored};
+use crate::record::{Record, Stored, text};
 use crate::tally::Tally;
 use crate::world::World;
 
@@ -74,8 +75,8 @@ impl Loop {
         self.look(session.as_deref(), &ended);
     }
 
-    /// One run that gets these signals when this part of its time is over (a little more than 1 is its end). Afterwards
-    /// all that was acknowledged is stored.
+    /// One run that gets these signals when this part of its time is over (a little more than 1 is its end).
+    /// Afterwards all that was acknowledged is stored.
     pub(crate) fn round(&mut self, dice: &mut Dice, part: f64, signals: &[Signal]) -> Round {
         self.tally.round();
         let old = !self.sessions.is_empty() && !dice.one_in(4);
@@ -125,7 +126,9 @@ impl Loop {
         self.tally.lost(losses);
         if let (Some(session), Some(stored)) = (session, &stored) {
             self.tally.lost(untold_calls(ended, stored));
-            self.known.insert(session.to_owned(), stored.events.len());
+            let before = self.known.insert(session.to_owned(), stored.events.len()).unwrap_or(0);
+            let fewer = stored.events.len() < before;
+            self.tally.holds(!fewer, || format!("{session} had {before} events and has {}", stored.events.len()));
         }
         stored
     }
@@ -157,23 +160,38 @@ impl Loop {
         self.phases.iter_mut().filter(|(name, _)| *name == phase).for_each(|(_, count)| *count += 1);
     }
 
+    /// The commands that look back show every session, and everything that the model said in it (STO-9).
+    fn look_back(&mut self) {
+        let list = self.world.looks(&["sessions", "--all"]);
+        for session in self.known.keys() {
+            let replay = self.world.looks(&["replay", session]);
+            let said: Vec<_> = read(&self.world, session).path.iter().flat_map(|node| marks(&text(node))).collect();
+            let hidden: Vec<_> = said.iter().filter(|mark| !replay.stdout.contains(mark.as_str())).collect();
+            let fine = replay.code == 0 && hidden.is_empty();
+            self.tally.holds(fine, || format!("replay {session} does not show {hidden:?}: {}", replay.stderr));
+            let listed = list.code == 0 && list.stdout.contains(session.as_str());
+            self.tally.holds(listed, || format!("{session} is not listed: {list:#?}"));
+        }
+    }
+
     /// Every session goes on, whatever was done to it, and holds everything that was ever acknowledged.
     pub(crate) fn end(mut self, dice: &Dice) {
         for (session, _) in self.sessions.clone() {
             self.goes_on(&session);
         }
         self.tally.lost(self.ledger.all_losses(&self.world));
+        self.look_back();
         let interrupted: usize = self.known.keys().map(|id| read(&self.world, id).interrupted()).sum();
         let phases = self.phases.map(|(name, count)| format!("{count} at {name}")).join(", ");
         let drafts = drafts(&self.world);
         let (seed, orphans) = (dice.seed, self.orphans);
-        self.tally.end(&format!(
-            "seed {seed}: {phases}; {interrupted} calls interrupted, {orphans} processes and {drafts} drafts left behind"
-        ));
+        let behind = format!("{orphans} processes and {drafts} drafts left behind");
+        self.tally.end(&format!("seed {seed}: {phases}; {interrupted} calls interrupted, {behind}"));
     }
 }
 
-/// Drafts of files that the killed were writing. They hide nothing and lose nothing, but somebody has to clear them away.
+/// Drafts of files that the killed were writing. They hide nothing and lose nothing, but somebody has to clear them
+/// away.
 fn drafts(world: &World) -> usize {
     let files = fs::read_dir(&world.home.project).unwrap().flatten();
     files.filter(|file| file.file_name().to_string_lossy().starts_with(DRAFT)).count()

@@ -14,8 +14,8 @@ use crate::record::text;
 use crate::tally::{Tally, rounds};
 use crate::world::World;
 
-/// A server's way to be no use: in words, what it sends, and whether somebody must lose patience. From a server on this
-/// machine the first content may take ten minutes (PRV-9), and Ollama's calls as long.
+/// A server's way to be no use: in words, what it sends, and whether somebody must lose patience. From a server on
+/// this machine the first content may take ten minutes (PRV-9), and Ollama's calls as long.
 type Useless = (&'static str, fn() -> Reply, Patience);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -38,6 +38,9 @@ fn half_a_call() -> Reply {
 /// What a call would write that never came whole.
 const CUT: &str = "cut.txt";
 
+/// A session that does not outgrow the context window shows its whole history.
+const RUNS_OF_A_SESSION: usize = 20;
+
 const USELESS: &[Useless] = &[
     ("says nothing", Reply::hang, Patience::Needed),
     ("falls silent at once", || long().stall_after(0), Patience::Needed),
@@ -49,8 +52,8 @@ const USELESS: &[Useless] = &[
     ("talks on and on", || Reply::flood(100_000, "word "), Patience::Needed),
 ];
 
-/// PRV-8, PRV-9, RUN-18, RUN-23, STRM-06: a server that is no use ends the run with one error, or by the user's losing patience;
-/// nothing of a call that was cut takes place, and the session goes on.
+/// PRV-8, PRV-9, RUN-18, RUN-23, STRM-06: a server that is no use ends the run with one error, or by the user's
+/// losing patience; nothing of a call that was cut takes place, and the session goes on.
 #[test]
 fn useless_servers() {
     let mut tally = Tally::new("useless servers");
@@ -88,18 +91,22 @@ fn useless_servers() {
     tally.end("");
 }
 
-/// RUN-20, RUN-23, STRM-06: the same servers, and a kill at any moment: of what was half said nothing is taken for said, and the session
-/// goes on.
+/// RUN-20, RUN-23, STRM-06: the same servers, and a kill at any moment: of what was half said nothing is taken for
+/// said, and the session goes on.
 #[test]
 fn useless_servers_and_a_kill() {
     let mut dice = Dice::new("useless servers and kill -9");
     let mut tally = Tally::new("useless servers and kill -9");
     let world = World::new("faults-servers-kill", Protocol::OpenAi);
     world.configure("model.timeout_ms = 100");
-    let session = world.session();
+    let mut session = world.session();
     let mut ledger = Ledger::default();
     for (at, part) in dice.spread(rounds(16)).into_iter().enumerate() {
         tally.round();
+        if at % RUNS_OF_A_SESSION == RUNS_OF_A_SESSION - 1 {
+            tally.lost(ledger.all_losses(&world));
+            session = world.session();
+        }
         let (what, reply, _) = USELESS[at % USELESS.len()];
         let asked = world.server.request_count();
         world.server.respond_with(move |_, _| reply());

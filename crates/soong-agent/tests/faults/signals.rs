@@ -1,4 +1,5 @@
-//! Ctrl-C and its kin at random moments: an end in order, or at least none that costs anything (RUN-18, RUN-19, STRM-09).
+//! Ctrl-C and its kin at random moments: an end in order, or at least none that costs anything (RUN-18, RUN-19,
+//! STRM-09).
 
 use agent_testkit::Protocol;
 use rustix::process::Signal;
@@ -16,8 +17,9 @@ const WAYS: &[&[Signal]] = &[
     &[Signal::INT, Signal::KILL],
 ];
 
-/// RUN-18, RUN-19, CLI-4, DEC-27, STRM-09 (1, 4): whenever the signal comes, the exit code says so, nothing is left at work (only
-/// SIGKILL may leave something), what was shown is stored, and the session takes the next message at once.
+/// RUN-18, RUN-19, CLI-4, DEC-27, STRM-09 (1, 4): whenever the signal comes, the exit code says so, nothing is left
+/// at work (only SIGKILL may leave something), what was shown is stored, and the session takes the next message at
+/// once.
 #[test]
 fn cancelled_at_any_moment() {
     let mut dice = Dice::new("signals");

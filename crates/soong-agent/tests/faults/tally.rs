@@ -34,8 +34,12 @@ impl Tally {
     }
 
     pub(crate) fn lost(&mut self, losses: impl IntoIterator<Item = String>) {
-        let round = self.rounds;
-        self.losses.extend(losses.into_iter().map(|loss| format!("round {round}: {loss}")));
+        for loss in losses {
+            // What is gone stays gone: it counts once.
+            if !self.losses.iter().any(|known| known.ends_with(&loss)) {
+                self.losses.push(format!("round {}: {loss}", self.rounds));
+            }
+        }
     }
 
     pub(crate) fn faults(&self) -> usize {

@@ -16,8 +16,8 @@ use crate::model;
 use crate::mounts::Around;
 use crate::process::{Ended, Running, wait_until};
 
-/// The command: the built one, or another build of it that is to be tried. Under a second name, since a build beside these
-/// tests takes the first one away.
+/// The command: the built one, or another build of it that is to be tried. Under a second name, since a build beside
+/// these tests takes the first one away.
 pub(crate) fn binary() -> OsString {
     static KEPT: OnceLock<OsString> = OnceLock::new();
     let kept = KEPT.get_or_init(|| {
@@ -72,7 +72,15 @@ impl World {
         command
     }
 
-    /// The same, at work, with yes to every question.
+    /// A command that only looks at what is stored, to its end.
+    #[track_caller]
+    pub(crate) fn looks(&self, arguments: &[&str]) -> Ended {
+        let mut command = self.around.command(&self.home);
+        command.args(arguments);
+        Running::start(command, "").ends()
+    }
+
+    /// `run` at work, with yes to every question.
     pub(crate) fn start(&self, session: Option<&str>, message: &str) -> Running {
         Running::start(self.agent(session, message), YES)
     }

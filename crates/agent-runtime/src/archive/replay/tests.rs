@@ -65,10 +65,6 @@ impl SessionArchive for Pages {
         closed()
     }
 
-    fn node(&self, _: &NodeId) -> StoreFuture<'_, Option<Node>> {
-        closed()
-    }
-
     fn runs(&self, _: &SessionId, _: u32, _: u32) -> StoreFuture<'_, Vec<RunRow>> {
         closed()
     }
