@@ -92,9 +92,10 @@ impl fmt::Display for MissingHelp<'_> {
         let folder = path.parent().unwrap_or(Path::new("/"));
         write!(
             f,
-            "there is no configuration at {}; nothing was created. To begin with the packaged one:\n  mkdir -p {}\n  soong-agent config template > {}",
+            "there is no configuration at {}; nothing was created. To begin with the packaged one:\n  mkdir -p {}\n  soong-agent config template > {}\n  chmod go-w {}",
             path.display(),
             shell_quoted(folder),
+            shell_quoted(path),
             shell_quoted(path),
         )
     }

@@ -61,6 +61,7 @@ fn a_missing_file_says_how_to_make_one() {
     assert!(lines[0].contains(&world.path().display().to_string()), "{lines:?}");
     assert_eq!(lines[1], format!("mkdir -p {}", world.places.home.display()));
     assert_eq!(lines[2], format!("soong-agent config template > {}", world.path().display()));
+    assert_eq!(lines[3], format!("chmod go-w {}", world.path().display()));
     assert_eq!(world.listing(), Vec::<PathBuf>::new());
 }
 

@@ -51,7 +51,8 @@ pub(crate) const CANCELLED_BEFORE: &str = "cancelled by the user before it ran";
 pub(crate) const DID_NOT_STOP: &str = "cancelled by the user; it did not stop in time, and what it did is not known";
 
 /// A call that was written down as begun, or may have been, and whose process ended (RUN-20).
-pub(crate) const INTERRUPTED: &str = "interrupted: the program ended during this call, which may or may not have run";
+pub(crate) const INTERRUPTED: &str =
+    "interrupted: the run was cut short during this call, which may or may not have run";
 
 /// A call that was not begun when its run was cut short, by the end of the process or of the store (RUN-20).
 pub(crate) const NOT_BEGUN: &str = "not run: the run was cut short before this call began";

@@ -41,6 +41,10 @@ pub(crate) struct Driver {
     pub(crate) held: Option<(CommitNo, Vec<Wanted>)>,
     /// Something could not be stored, so the path here may not be the one that is stored.
     pub(crate) store_failed: bool,
+    /// Why nothing more is tried: the store has been waited for long enough.
+    pub(crate) locked: Option<StoreError>,
+    /// The last thing that was to be stored was not.
+    pub(crate) unsaid: bool,
     pub(crate) cancel: CancellationToken,
     pub(crate) cancel_timeout: Duration,
     pub(crate) standing: watch::Sender<Standing>,
@@ -108,6 +112,10 @@ impl Driver {
             self.context.open.put_rest(Rest { path, calibration, started: None });
         }
         drop(self.turn);
+        if self.unsaid {
+            // Whoever claims it next writes down that the run is over.
+            self.context.session.sleep();
+        }
         self.context.live.close();
         let result = RunResult { status, end_reason: Some(end), error };
         self.standing.send_replace(Standing { status, result: Some(result) });
@@ -191,10 +199,18 @@ impl Driver {
 
     /// Whether it was stored; if not, the machine hears of it next.
     async fn commit(&mut self, number: CommitNo, wanted: Vec<Wanted>, outside: &mut Outside) -> bool {
-        match self.store(wanted).await {
+        let stored = match &self.locked {
+            Some(error) => Err(error.clone()),
+            None => self.store(wanted).await,
+        };
+        self.unsaid = stored.is_err();
+        match stored {
             Ok(()) => true,
             Err(error) => {
                 self.store_failed = true;
+                if matches!(error, StoreError::Locked { .. }) {
+                    self.locked = Some(error.clone());
+                }
                 outside.ready.push_front(Input::StoreFailed { commit: number, error: error.payload() });
                 false
             }

@@ -1,5 +1,6 @@
 //! Why a run could not be started.
 
+use agent_policy::quote_argv;
 use agent_protocol::{AgentId, ErrorCode, ErrorPayload, NodeId, RunId, SessionId};
 use agent_store::StoreError;
 
@@ -31,7 +32,9 @@ pub enum RuntimeError {
     },
     /// The session belongs to another project (COD-10).
     #[error(
-        "session {session_id} belongs to the project {cwd}, not to {project}: start it there, or leave the session id out"
+        "session {session_id} belongs to the project {cwd}, not to {project}: start it there (`--path {}`), or leave the \
+         session id out",
+        quote_argv(std::slice::from_ref(.cwd))
     )]
     OtherProject {
         /// The session.

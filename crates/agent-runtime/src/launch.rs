@@ -89,6 +89,8 @@ impl Launch {
             prelude,
             held: None,
             store_failed: false,
+            locked: None,
+            unsaid: false,
             cancel,
             cancel_timeout: self.cancel_timeout,
             standing,

@@ -17,6 +17,10 @@ pub trait SessionArchive: Send + Sync {
     /// A session as a list shows it, if there is one.
     fn session_summary(&self, session_id: &SessionId) -> StoreFuture<'_, Option<SessionSummary>>;
 
+    /// At most `limit` ids of sessions that begin with `prefix`, in the order of their bytes: one that is the prefix itself
+    /// comes first. Any text may be looked for; what begins no id is found nowhere.
+    fn sessions_beginning(&self, prefix: &str, limit: u32) -> StoreFuture<'_, Vec<SessionId>>;
+
     /// At most `limit` sessions in which every word of `words` occurs, in the order of [`list_sessions`](Self::list_sessions),
     /// after the first `offset`. A word that ends with `*` stands for all words that begin so. What the index lacks is added
     /// first, which takes write transactions. At most 32 different words and 4 KiB of them count.
@@ -30,6 +34,9 @@ pub trait SessionArchive: Send + Sync {
 
     /// The runs of a session, oldest first: at most `limit` after the first `offset`.
     fn runs(&self, session_id: &SessionId, limit: u32, offset: u32) -> StoreFuture<'_, Vec<RunRow>>;
+
+    /// The last event of a run about a question to a person: that it was asked, or that it was answered.
+    fn last_question(&self, run_id: &RunId) -> StoreFuture<'_, Option<RuntimeEvent>>;
 
     /// The agents of a session, oldest first.
     fn agents(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<AgentRow>>;
@@ -89,7 +96,7 @@ pub struct SessionSummary {
     pub runs: u64,
     /// The run that was started last.
     pub last_run: Option<RunRow>,
-    /// The beginning of its first message by a user, at most 400 characters; none if there is no text.
+    /// The beginning of its first message by a user: 400 characters, and `…` where there are more; none if there is no text.
     pub first_message: Option<String>,
 }
 

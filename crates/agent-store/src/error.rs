@@ -158,10 +158,34 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The system did not take what was written (RUN-21).
+    #[error(
+        "cannot {step} {}: writing failed. A quota or a limit on the size of files may be reached, or the disk is failing; \
+         what was stored is safe",
+        .path.display()
+    )]
+    WriteFailed {
+        /// What was tried.
+        step: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The database, or a file that SQLite needs beside it, cannot be opened.
+    #[error(
+        "cannot {step} {}: it cannot be opened. Check that it is a file, and its permissions and its folder's: both must be \
+         readable and writable",
+        .path.display()
+    )]
+    CannotOpen {
+        /// What was tried.
+        step: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
     /// The database cannot be written (RUN-21).
     #[error(
         "cannot {step} {}: it cannot be written, or was moved while in use. Check its permissions and its folder's; what \
-         was stored can still be read",
+         was stored is safe",
         .path.display()
     )]
     ReadOnly {
@@ -226,6 +250,8 @@ impl StoreError {
             | Self::ForeignFile { .. }
             | Self::Locked { .. }
             | Self::DiskFull { .. }
+            | Self::WriteFailed { .. }
+            | Self::CannotOpen { .. }
             | Self::ReadOnly { .. }
             | Self::File { .. }
             | Self::Database { .. }
@@ -251,6 +277,8 @@ impl StoreError {
             Self::Migration { .. } => "migration",
             Self::Locked { .. } => "locked",
             Self::DiskFull { .. } => "disk_full",
+            Self::WriteFailed { .. } => "write_failed",
+            Self::CannotOpen { .. } => "cannot_open",
             Self::ReadOnly { .. } => "read_only",
             Self::File { .. } => "file",
             Self::Database { .. } => "database",
@@ -262,7 +290,10 @@ impl StoreError {
     /// What crosses the boundary: code, message with its causes, and facts.
     #[must_use]
     pub fn payload(&self) -> ErrorPayload {
-        let retryable = matches!(self, Self::SessionActive { .. } | Self::Locked { .. } | Self::DiskFull { .. });
+        let retryable = matches!(
+            self,
+            Self::SessionActive { .. } | Self::Locked { .. } | Self::DiskFull { .. } | Self::WriteFailed { .. }
+        );
         let payload =
             ErrorPayload::new(self.code(), with_causes(self)).retryable(retryable).detail("kind", self.kind());
         match self {
@@ -281,8 +312,10 @@ fn with_causes(error: &dyn Error) -> String {
     let mut cause = error.source();
     while let Some(error) = cause {
         let told = error.to_string();
-        // Some libraries repeat their cause.
-        if !text.ends_with(&told) {
+        // Some libraries repeat their cause, and SQLite's puts a number before it.
+        let words =
+            told.strip_prefix("Error code ").and_then(|told| told.split_once(": ")).map_or(&*told, |(_, words)| words);
+        if !text.ends_with(words) {
             text.push_str(": ");
             text.push_str(&told);
         }

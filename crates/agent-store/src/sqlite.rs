@@ -64,14 +64,40 @@ impl SqliteStore {
         for path in [&database, &sessions_dir] {
             require_absolute(path)?;
         }
-        let site = Arc::new(Site { path: database, busy_timeout });
+        let site = Arc::new(Site::new(database, busy_timeout));
         let open = {
             let (site, clock) = (Arc::clone(&site), clock.clone());
             move || database::open_to_write(&site, &clock)
         };
         let writer = Writer::start(Arc::clone(&site), open).await?;
+        Ok(Self::over(site, writer, sessions_dir, clock))
+    }
+
+    /// Opens the database to look back. Where it cannot be written (a full disk, a read-only folder) it is only read, if it can
+    /// be without leaving anything out; what would write then fails as opening did.
+    ///
+    /// # Errors
+    /// As [`SqliteStore::open`].
+    pub async fn open_to_look(settings: StoreSettings) -> Result<Self, StoreError> {
+        let StoreSettings { database, sessions_dir, busy_timeout, clock } = settings.clone();
+        let error = match Self::open(settings).await {
+            Ok(store) => return Ok(store),
+            Err(error) => error,
+        };
+        if !matches!(error, StoreError::ReadOnly { .. } | StoreError::DiskFull { .. } | StoreError::CannotOpen { .. }) {
+            return Err(error);
+        }
+        let Some(site) = blocking(move || database::readable(&database, busy_timeout)).await? else {
+            return Err(error);
+        };
+        let site = Arc::new(site);
+        let writer = Writer::refusing(Arc::clone(&site), error);
+        Ok(Self::over(site, writer, sessions_dir, clock))
+    }
+
+    fn over(site: Arc<Site>, writer: Writer, sessions_dir: PathBuf, clock: Clock) -> Self {
         let claimant = Claimant::new(sessions_dir.clone(), clock.clone());
-        Ok(Self { readers: Readers::new(Arc::clone(&site)), site, writer, claimant, sessions_dir, clock })
+        Self { readers: Readers::new(Arc::clone(&site)), site, writer, claimant, sessions_dir, clock }
     }
 }
 

@@ -65,7 +65,7 @@ impl ArchiveBuilder {
         if is_unused(&database) {
             return Err(BuildError::NothingStored { path: database });
         }
-        let store = Arc::new(SqliteStore::open(store_settings(database, &home)).await?);
+        let store = Arc::new(SqliteStore::open_to_look(store_settings(database, &home)).await?);
         Ok(Archive::new(Arc::clone(&store) as _, store))
     }
 

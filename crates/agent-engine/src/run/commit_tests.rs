@@ -68,7 +68,7 @@ fn what_was_shortened_is_taken_back() {
     second.messages = 1000;
     second.play("start go on; sources");
     assert!(second.request()[2].starts_with("tool<ok a: word word"), "{:?}", second.request());
-    assert_eq!(second.request()[3], "tool<error b: interrupted: the program ended>");
+    assert_eq!(second.request()[3], "tool<error b: interrupted: the run was>");
 }
 
 /// The driver may hold back what only `Gather` follows.

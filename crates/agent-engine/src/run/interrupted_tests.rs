@@ -31,7 +31,7 @@ fn ids(texts: &[&str]) -> HashSet<ToolCallId> {
 #[test]
 fn interrupted_calls_are_answered() {
     let script = "calls write:a write:b; ready a; allow a";
-    let may_have_run = |id| format!("tool<error {id}: interrupted: the program ended>");
+    let may_have_run = |id| format!("tool<error {id}: interrupted: the run was>");
     assert_eq!(answers(script, None), [may_have_run("a"), may_have_run("b")]);
 }
 
@@ -41,7 +41,7 @@ fn calls_that_never_began_did_not_run() {
     let script = "calls write:a write:b=2; ready a; allow a";
     assert_eq!(
         answers(script, Some(&["a"])),
-        ["tool<error a: interrupted: the program ended>", "tool<error b: not run: the run>"]
+        ["tool<error a: interrupted: the run was>", "tool<error b: not run: the run>"]
     );
     let nothing_began = answers("calls write:a look:b; ready a", Some(&["of_another_branch"]));
     assert_eq!(nothing_began, ["tool<error a: not run: the run>", "tool<error b: not run: the run>"]);
@@ -53,8 +53,8 @@ fn twins_of_a_call_that_began() {
     assert_eq!(
         answers("calls look:a=1 look:b=1 look:c=2; ready a; allow a", Some(&["a"])),
         [
-            "tool<error a: interrupted: the program ended>",
-            "tool<error b: interrupted: the program ended>",
+            "tool<error a: interrupted: the run was>",
+            "tool<error b: interrupted: the run was>",
             "tool<error c: not run: the run>"
         ]
     );

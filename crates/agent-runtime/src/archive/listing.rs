@@ -1,6 +1,6 @@
 //! Sessions as they stand in lists.
 
-use agent_protocol::{ContentBlock, Node, RunStatus};
+use agent_protocol::{ContentBlock, EventType, Node, RunStatus, RuntimeEvent};
 use agent_store::{Owner, RunRow, SearchHit, SessionSummary};
 use serde_json::Value;
 
@@ -16,6 +16,8 @@ pub struct SessionListing {
     pub owner: Option<Owner>,
     /// What the last run's status means now.
     pub standing: Standing,
+    /// The question to a person that the run waits for, as its `permission_requested` event tells it.
+    pub question: Option<RuntimeEvent>,
 }
 
 /// What the status of a session's last run means now.
@@ -33,15 +35,31 @@ pub enum Standing {
     Ended(RunStatus),
 }
 
-/// From how many characters on the store cuts a first message.
+/// Behind how many characters the store cuts a first message.
 const FIRST_MESSAGE: usize = 400;
+/// Stands where it did.
+const CUT: char = '…';
 
 impl Archive {
     pub(super) async fn listing(&self, mut summary: SessionSummary) -> Result<SessionListing, RuntimeError> {
         let owner = self.told(self.archive.owner(&summary.session.session_id).await)?;
         let standing = self.standing(&mut summary.last_run, owner.is_some()).await?;
+        let question = match (&summary.last_run, standing) {
+            (Some(run), Standing::Running) => self.open_question(run).await?,
+            _ => None,
+        };
         self.show_summary(&mut summary)?;
-        Ok(SessionListing { summary, owner, standing })
+        Ok(SessionListing { summary, owner, standing, question })
+    }
+
+    /// People are asked one question at a time, so only the last one can be open.
+    async fn open_question(&self, run: &RunRow) -> Result<Option<RuntimeEvent>, RuntimeError> {
+        let last = self.told(self.archive.last_question(&run.run_id).await)?;
+        let Some(mut asked) = last.filter(|event| event.event_type == EventType::PermissionRequested) else {
+            return Ok(None);
+        };
+        screen::event(self.screen.patterns()?, &mut asked);
+        Ok(Some(asked))
     }
 
     /// A run that is not over while nobody owns its session was interrupted: only its own process goes on with it. Between
@@ -69,10 +87,12 @@ impl Archive {
             screen::run(patterns, run);
         }
         if let Some(text) = first_message {
-            let cut = text.chars().count() >= FIRST_MESSAGE;
+            let cut = text.strip_suffix(CUT).filter(|kept| kept.chars().count() == FIRST_MESSAGE).map(str::len);
+            text.truncate(cut.unwrap_or(text.len()));
             *text = patterns.redact(text).text.into_owned();
-            if cut {
+            if cut.is_some() {
                 drop_broken_word(text);
+                text.push(CUT);
             }
         }
         Ok(())

@@ -69,6 +69,14 @@ impl Archive {
         Ok(listings)
     }
 
+    /// At most `limit` ids of sessions that begin with `prefix`; one that is the prefix itself comes first.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn sessions_beginning(&self, prefix: &str, limit: u32) -> Result<Vec<SessionId>, RuntimeError> {
+        self.told(self.archive.sessions_beginning(prefix, limit).await)
+    }
+
     /// At most `limit` sessions in which every word occurs, after the first `offset`. A word that ends with `*` stands for
     /// all words that begin so.
     ///

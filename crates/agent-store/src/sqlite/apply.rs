@@ -127,7 +127,12 @@ impl Apply<'_> {
                 self.now.as_str(),
             ],
         )?;
-        self.must_be_one(changed, "run", self.commit.run_id.as_str())
+        self.must_be_one(changed, "run", self.commit.run_id.as_str())?;
+        // The latest session is the one where something ended last, not only where something began last.
+        if patch.status.is_terminal() {
+            self.run(sql::USE_SESSION_AGAIN, params![self.session_id.as_str()])?;
+        }
+        Ok(())
     }
 
     fn add_node(&mut self, draft: &NodeDraft) -> Outcome<()> {

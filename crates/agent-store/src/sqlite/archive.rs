@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_protocol::{ArtifactId, NodeId, SessionId};
+use agent_protocol::{ArtifactId, NodeId, RunId, RuntimeEvent, SessionId};
 
 use super::search::{self, Query};
 use super::{SqliteStore, apply, blocking, clear, database, listing, ownership, strays, timeline};
@@ -27,6 +27,11 @@ impl SessionArchive for SqliteStore {
         Box::pin(self.readers.read("read a session", move |conn| listing::session(conn, &session_id)))
     }
 
+    fn sessions_beginning(&self, prefix: &str, limit: u32) -> StoreFuture<'_, Vec<SessionId>> {
+        let prefix = prefix.to_owned();
+        Box::pin(self.readers.read("look up sessions in", move |conn| listing::beginning(conn, &prefix, limit)))
+    }
+
     fn search(&self, words: &str, filter: &SessionFilter, limit: u32, offset: u32) -> StoreFuture<'_, Vec<SearchHit>> {
         let (query, filter) = (Query::new(words), filter.clone());
         Box::pin(async move {
@@ -47,6 +52,11 @@ impl SessionArchive for SqliteStore {
     fn runs(&self, session_id: &SessionId, limit: u32, offset: u32) -> StoreFuture<'_, Vec<RunRow>> {
         let session_id = session_id.clone();
         Box::pin(self.readers.read("read runs", move |conn| listing::runs(conn, &session_id, limit, offset)))
+    }
+
+    fn last_question(&self, run_id: &RunId) -> StoreFuture<'_, Option<RuntimeEvent>> {
+        let run_id = run_id.clone();
+        Box::pin(self.readers.read("look for a question in", move |conn| listing::last_question(conn, &run_id)))
     }
 
     fn agents(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<AgentRow>> {
@@ -73,19 +83,18 @@ impl SessionArchive for SqliteStore {
 
     fn activate(&self, lease: &Lease, node_id: &NodeId) -> StoreFuture<'_, ()> {
         let (session_id, fence, node_id) = (lease.session_id().clone(), lease.fence(), node_id.clone());
-        let clock = self.clock.clone();
         Box::pin(self.writer.write("switch to a node in", move |tx| {
-            ownership::hold_fence(tx, &session_id, fence, &clock.now())?;
+            ownership::check_fence(tx, &session_id, fence)?;
             apply::activate(tx, &session_id, &node_id)
         }))
     }
 
     fn delete_session(&self, lease: Lease) -> StoreFuture<'_, DeletedSession> {
         Box::pin(async move {
-            let (session_id, fence, clock) = (lease.session_id().clone(), lease.fence(), self.clock.clone());
+            let (session_id, fence) = (lease.session_id().clone(), lease.fence());
             let id = session_id.clone();
             let rows = self.writer.write("delete the session from", move |tx| {
-                ownership::hold_fence(tx, &id, fence, &clock.now())?;
+                ownership::check_fence(tx, &id, fence)?;
                 clear::session(tx, &id)
             });
             let rows = rows.await?;
@@ -112,11 +121,11 @@ impl SessionArchive for SqliteStore {
     }
 
     fn delete_artifacts(&self, lease: &Lease, artifact_ids: Vec<ArtifactId>) -> StoreFuture<'_, DeletedArtifacts> {
-        let (session_id, fence, clock) = (lease.session_id().clone(), lease.fence(), self.clock.clone());
+        let (session_id, fence) = (lease.session_id().clone(), lease.fence());
         Box::pin(async move {
             let id = session_id.clone();
             let rows = self.writer.write("delete artifacts from", move |tx| {
-                ownership::hold_fence(tx, &id, fence, &clock.now())?;
+                ownership::check_fence(tx, &id, fence)?;
                 clear::artifacts(tx, &id, &artifact_ids)
             });
             let gone = rows.await?;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::fault::{Fault, Outcome, Site};
+use super::fault::{Access, Fault, Outcome, Site};
 use super::migrate::{self, MIGRATIONS};
 use super::sql;
 use crate::{Clock, StoreError, private};
@@ -46,6 +47,20 @@ pub(super) fn open_to_read(site: &Site) -> Outcome<Connection> {
     connect(site, OpenFlags::SQLITE_OPEN_READ_ONLY)
 }
 
+/// How a database can be read that cannot be written, and whether it can: it must be of this version. What a log holds is not
+/// passed over.
+pub(super) fn readable(path: &Path, busy_timeout: Duration) -> Option<Site> {
+    let mut ways = vec![Access::Shared];
+    if log_of(path).map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |log| log.len() == 0) {
+        ways.push(Access::Immutable);
+    }
+    let sites = ways.into_iter().map(|access| Site { access, ..Site::new(path, busy_timeout) });
+    let known = MIGRATIONS.last().map_or(0, |newest| newest.version);
+    sites.into_iter().find(|site| {
+        open_to_read(site).and_then(|conn| migrate::version(&conn, site)).is_ok_and(|version| version == known)
+    })
+}
+
 /// Moves the log into the file and empties it, so that nothing deleted remains there; whether it could. Somebody who
 /// reads an older state makes it impossible.
 pub(super) fn empty_log(site: &Site, patience: Duration) -> Outcome<bool> {
@@ -56,12 +71,28 @@ pub(super) fn empty_log(site: &Site, patience: Duration) -> Outcome<bool> {
 
 fn connect(site: &Site, access: OpenFlags) -> Outcome<Connection> {
     // No CREATE: SQLite would make the file under the umask. No mutex: a connection is used by one thread at a time.
-    let conn = Connection::open_with_flags(&site.path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let access = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = match site.access {
+        Access::Shared => Connection::open_with_flags(&site.path, access)?,
+        Access::Immutable => Connection::open_with_flags(immutable(&site.path), access | OpenFlags::SQLITE_OPEN_URI)?,
+    };
     conn.busy_timeout(site.busy_timeout)?;
     // Plans must not depend on bound values: otherwise statements are compiled anew at every commit.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(conn)
+}
+
+/// The URI of a file that nobody changes.
+fn immutable(path: &Path) -> String {
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => uri.push(char::from(*byte)),
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri + "?immutable=1"
 }
 
 /// Makes an empty file, which SQLite takes for a new database, if there is none.
@@ -73,7 +104,13 @@ fn prepare_file(path: &Path) -> Result<(), StoreError> {
     let fault = |step, error: io::Error| StoreError::File { step, path: path.to_owned(), source: Arc::new(error) };
     match fs::metadata(path) {
         // SQLite takes a file of one byte for an empty one and would write over it.
-        Ok(meta) if meta.len() == 1 => Err(StoreError::ForeignFile { path: path.to_owned() }),
+        Ok(meta) if !meta.is_file() || meta.len() == 1 => Err(StoreError::ForeignFile { path: path.to_owned() }),
+        // SQLite would take it for new and remove the log, which may hold everything.
+        Ok(meta) if meta.len() == 0 && log_of(path).is_ok_and(|log| log.len() > 0) => Err(StoreError::CorruptFile {
+            step: "open the session database",
+            path: path.to_owned(),
+            source: Arc::new(EmptyBesideLog),
+        }),
         Ok(_) => Ok(()),
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             if let Some(folder) = path.parent() {
@@ -84,6 +121,16 @@ fn prepare_file(path: &Path) -> Result<(), StoreError> {
         Err(e) => Err(fault("look at", e)),
     }
 }
+
+fn log_of(path: &Path) -> io::Result<fs::Metadata> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    fs::metadata(log)
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("it is empty, but its -wal file is not")]
+struct EmptyBesideLog;
 
 /// Switches a new database to write-ahead logging. The mode is kept in the file.
 fn use_wal(conn: &Connection, patience: Duration) -> Outcome<()> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::ErrorCode as Code;
+use rusqlite::{ErrorCode as Code, ffi};
 
 use crate::{Cause, StoreError};
 
@@ -15,6 +15,23 @@ pub(super) struct Site {
     pub(super) path: PathBuf,
     /// How long an operation waits for other programs' locks.
     pub(super) busy_timeout: Duration,
+    /// How it is read.
+    pub(super) access: Access,
+}
+
+/// How the database is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Beside whoever writes.
+    Shared,
+    /// As a file that nobody changes: where nothing can be written beside it, not even the index of its log.
+    Immutable,
+}
+
+impl Site {
+    pub(super) fn new(path: impl Into<PathBuf>, busy_timeout: Duration) -> Self {
+        Self { path: path.into(), busy_timeout, access: Access::Shared }
+    }
 }
 
 /// A failure, before it is known of which step. Shared, since one failed transaction may be several callers' failure.
@@ -70,9 +87,16 @@ impl Fault {
 
 fn classify(error: Arc<rusqlite::Error>, site: &Site, step: &'static str) -> StoreError {
     let path = site.path.clone();
+    match error.sqlite_error().map(|error| error.extended_code) {
+        // The index of the log, which every process that opens the database needs room for.
+        Some(ffi::SQLITE_IOERR_SHMSIZE) => return StoreError::DiskFull { step, path },
+        Some(ffi::SQLITE_IOERR_WRITE) => return StoreError::WriteFailed { step, path },
+        _ => {}
+    }
     match error.sqlite_error_code() {
         Some(Code::DatabaseBusy | Code::DatabaseLocked) => StoreError::Locked { step, path, waited: site.busy_timeout },
         Some(Code::DiskFull) => StoreError::DiskFull { step, path },
+        Some(Code::CannotOpen) => StoreError::CannotOpen { step, path },
         Some(Code::ReadOnly) => StoreError::ReadOnly { step, path },
         Some(Code::DatabaseCorrupt) => StoreError::CorruptFile { step, path, source: error },
         Some(Code::NotADatabase) => StoreError::ForeignFile { path },

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agent_protocol::{ContentBlock, Object, RunId, SessionId};
+use agent_protocol::{ContentBlock, Object, RunId, RuntimeEvent, SessionId};
 use rusqlite::{Connection, params};
 
 use super::fault::Outcome;
@@ -14,6 +14,8 @@ use crate::{AgentRow, ArtifactPlace, PlacedArtifact, RunRow, SessionFilter, Sess
 
 /// Characters of a first message that a list shows.
 const FIRST_MESSAGE: usize = 400;
+/// Sorts behind every character of an id.
+const BEHIND: char = char::MAX;
 /// Key in a node's metadata that says that core speaks in the user's place.
 pub(super) const SYNTHETIC: &str = "synthetic";
 
@@ -32,6 +34,14 @@ pub(super) fn sessions(
 
 pub(super) fn session(conn: &Connection, session_id: &SessionId) -> Outcome<Option<SessionSummary>> {
     read::session(conn, session_id)?.map(|session| summary(conn, session)).transpose()
+}
+
+/// Ids that begin so.
+pub(super) fn beginning(conn: &Connection, prefix: &str, limit: u32) -> Outcome<Vec<SessionId>> {
+    let end = format!("{prefix}{BEHIND}");
+    all(conn, sql::SESSIONS_BEGINNING, params![prefix, end, limit], |row| {
+        Fields::of("sessions", row).parsed(SessionId::parse)
+    })
 }
 
 /// What a list says of a session.
@@ -78,16 +88,21 @@ fn first_message(conn: &Connection, session_id: &SessionId) -> Outcome<Option<St
     Ok(None)
 }
 
-/// At most so many characters.
+/// At most so many characters, and a mark where there were more.
 fn cut(mut text: String, characters: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(characters) {
         text.truncate(end);
+        text.push('…');
     }
     text
 }
 
 pub(super) fn runs(conn: &Connection, session_id: &SessionId, limit: u32, offset: u32) -> Outcome<Vec<RunRow>> {
     all(conn, sql::RUNS, params![session_id.as_str(), limit, offset], decode::run)
+}
+
+pub(super) fn last_question(conn: &Connection, run_id: &RunId) -> Outcome<Option<RuntimeEvent>> {
+    first(conn, sql::LAST_QUESTION, [run_id.as_str()], decode::event)
 }
 
 pub(super) fn agents(conn: &Connection, session_id: &SessionId) -> Outcome<Vec<AgentRow>> {
@@ -122,7 +137,8 @@ mod tests {
 
     #[test]
     fn a_text_is_cut_between_characters() {
-        for (text, characters, expected) in [("", 3, ""), ("aäb", 3, "aäb"), ("aäbc", 3, "aäb"), ("日本語", 2, "日本")]
+        for (text, characters, expected) in
+            [("", 3, ""), ("aäb", 3, "aäb"), ("aäbc", 3, "aäb…"), ("日本語", 2, "日本…")]
         {
             assert_eq!(cut(text.to_owned(), characters), expected);
         }

@@ -104,3 +104,11 @@ pub(super) fn hold_fence(tx: &Connection, session_id: &SessionId, fence: u64, no
     let held = tx.prepare_cached(sql::HOLD_FENCE)?.execute(params![session_id.as_str(), fence, now.as_str()])?;
     if held == 1 { Ok(()) } else { Err(StoreError::FenceLost { session_id: session_id.clone() }.into()) }
 }
+
+/// The same without dating it: for what is done to a session and not in it.
+pub(super) fn check_fence(tx: &Connection, session_id: &SessionId, fence: u64) -> Outcome<()> {
+    match read::exists(tx, sql::HAS_FENCE, params![session_id.as_str(), fence])? {
+        true => Ok(()),
+        false => Err(StoreError::FenceLost { session_id: session_id.clone() }.into()),
+    }
+}

@@ -69,6 +69,7 @@ statements! {
         WHERE session_id = ?1 RETURNING fence";
     /// Checks the fence and dates the session in one step: no row changes once somebody else has claimed it.
     HOLD_FENCE = "UPDATE sessions SET updated_at = ?3 WHERE session_id = ?1 AND fence = ?2";
+    HAS_FENCE = "SELECT 1 FROM sessions WHERE session_id = ?1 AND fence = ?2";
     ACTIVATE = "
         UPDATE sessions SET active_node_id = ?2
         WHERE session_id = ?1 AND EXISTS (SELECT 1 FROM nodes WHERE node_id = ?2 AND session_id = ?1)";
@@ -97,6 +98,10 @@ statements! {
     /// After the run is added: its session is the one that was used last.
     USE_SESSION = "
         UPDATE sessions SET used = (SELECT number FROM runs WHERE run_id = ?2), last_run_id = ?2 WHERE session_id = ?1";
+    /// A run that ends uses its session once more.
+    USE_SESSION_AGAIN = "
+        UPDATE sessions SET used = (SELECT max(used) + 1 FROM sessions)
+        WHERE session_id = ?1 AND used < (SELECT max(used) FROM sessions)";
     SET_RUN = "
         UPDATE runs SET status = ?3, end_reason = ?4, end_node_id = ?5, turn_count = ?6, usage_json = ?7,
                         error_json = ?8, updated_at = ?9
@@ -174,12 +179,21 @@ statements! {
         "SELECT ", session_columns!(), " FROM sessions WHERE cwd = ?3
          ORDER BY used DESC, session_id DESC LIMIT ?1 OFFSET ?2"
     );
+    /// From a prefix up to what sorts behind everything that begins so.
+    SESSIONS_BEGINNING = "
+        SELECT session_id FROM sessions WHERE session_id >= ?1 AND session_id < ?2 ORDER BY session_id LIMIT ?3";
     /// What users have said, first things first.
     USER_MESSAGES = "
         SELECT node_id, metadata_json, content_json FROM nodes
         WHERE session_id = ?1 AND role = 'user' AND node_type = 'message' ORDER BY node_seq";
     RUNS = concat!(
         "SELECT ", run_columns!(), " FROM runs WHERE session_id = ?1 ORDER BY number LIMIT ?2 OFFSET ?3"
+    );
+    /// From the end of the run backwards.
+    LAST_QUESTION = concat!(
+        "SELECT ", event_columns!(), " FROM events
+         WHERE run_id = ?1 AND event_type IN ('permission_requested', 'permission_resolved')
+         ORDER BY run_seq DESC LIMIT 1"
     );
     AGENTS = concat!("SELECT ", agent_columns!(), " FROM agents WHERE session_id = ?1 ORDER BY number");
     ARTIFACTS = concat!(

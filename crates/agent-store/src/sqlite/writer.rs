@@ -26,6 +26,8 @@ pub(super) struct Writer {
     queue: mpsc::Sender<Message>,
     /// Its sender lives in the thread.
     ended: watch::Receiver<()>,
+    /// Why nothing can be written; there is no thread then.
+    refused: Option<StoreError>,
 }
 
 enum Message {
@@ -61,7 +63,13 @@ impl Writer {
             source: Arc::new(error),
         })?;
         ready.await.map_err(|_| StoreError::Closed)??;
-        Ok(Self { site, queue, ended })
+        Ok(Self { site, queue, ended, refused: None })
+    }
+
+    /// For a database that can only be read.
+    pub(super) fn refusing(site: Arc<Site>, error: StoreError) -> Self {
+        let (queue, ended) = (mpsc::channel(1).0, watch::channel(()).1);
+        Self { site, queue, ended, refused: Some(error) }
     }
 
     /// Does `work` in a write transaction and returns what it gave once that is durable.
@@ -72,6 +80,9 @@ impl Writer {
         step: &'static str,
         work: impl FnMut(&Connection) -> Outcome<T> + Send + 'static,
     ) -> Result<T, StoreError> {
+        if let Some(error) = &self.refused {
+            return Err(error.clone());
+        }
         let (reply, answer) = oneshot::channel();
         let job = Box::new(Task { work, result: None, reply });
         self.queue.send(Message::Job(job)).await.map_err(|_| StoreError::Closed)?;

@@ -173,6 +173,8 @@ async fn look_back(
         ("node", text(store.node(&run.node(60)).await)),
         ("runs", text(store.runs(&id, 9, 0).await)),
         ("agents", text(store.agents(&id).await)),
+        ("sessions_beginning", text(store.sessions_beginning("sess", 9).await)),
+        ("last_question", text(store.last_question(&run).await)),
         ("replay", text(store.replay(&scope, start).await)),
         ("replay of a run", text(store.replay(&ReplayScope::Run(run.clone()), start).await)),
         ("artifacts", text(store.artifacts(&id, None, 9).await.map(|placed| placed.len()))),

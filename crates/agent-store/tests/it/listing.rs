@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use agent_protocol::{AgentStatus, AgentType, ContentBlock, NodeId, Object, Role};
+use agent_protocol::{
+    AgentStatus, AgentType, ContentBlock, EndReason, EventDraft, EventType, NodeId, Object, Role, RunPatch, RunStatus,
+    Usage,
+};
 use agent_store::{
     Clock, NewAgent, NewSession, SessionArchive, SessionFilter, SessionStore, SessionSummary, SqliteStore, StoreError,
     Write,
@@ -26,7 +29,18 @@ async fn names(store: &SqliteStore) -> Vec<String> {
     all.into_iter().map(|summary| summary.session.session_id.to_string()).collect()
 }
 
-/// The session whose run began last is the first, whatever was committed to others since; one without a run is the last.
+fn ended() -> Write {
+    Write::RunPatch(RunPatch {
+        status: RunStatus::Completed,
+        end_reason: Some(EndReason::Completed),
+        end_node_id: None,
+        turn_count: 1,
+        usage: Usage::default(),
+        error: None,
+    })
+}
+
+/// The session whose run began or ended last is the first, whatever was committed to others since; one without a run is the last.
 #[tokio::test]
 async fn sessions_are_listed_by_use() {
     let place = Place::new("list-by-use");
@@ -49,6 +63,12 @@ async fn sessions_are_listed_by_use() {
     assert_eq!((first.runs, first.last_run.unwrap().run_id), (2, a.run.clone()));
     let runs = store.runs(a.session(), 10, 0).await.unwrap();
     assert_eq!(runs.iter().map(|run| run.run_id.as_str()).collect::<Vec<_>>(), ["run_a", "run_a2"]);
+    // A run that ends has used its session last, however long ago it began.
+    store.commit(&b.lease, b.commit(vec![ended()])).await.unwrap();
+    assert_eq!(names(&store).await, ["sess_b", "sess_a", "sess_c", "sess_z"]);
+    let d = b.next_run(&store, "b2").await;
+    assert_eq!(names(&store).await, ["sess_b", "sess_a", "sess_c", "sess_z"]);
+    assert_eq!(store.runs(d.session(), 10, 0).await.unwrap().len(), 2);
     assert_eq!(store.runs(a.session(), 1, 1).await.unwrap(), runs[1..]);
     drop(c);
 }
@@ -74,6 +94,62 @@ async fn sessions_are_listed_by_project() {
     }
 }
 
+/// Ids are found by their beginnings, which are data; one that is the beginning itself comes first.
+#[tokio::test]
+async fn sessions_are_found_by_a_beginning() {
+    let place = Place::new("beginnings");
+    let store = place.open().await;
+    for name in ["sess_ab", "sess_abc", "sess_abd", "sess_a-z", "sess_a_z", "sess_aZ", "sess_b"] {
+        drop(store.create_session(new_session(name)).await.unwrap());
+    }
+    for (prefix, limit, expected) in [
+        ("sess_ab", 9, &["sess_ab", "sess_abc", "sess_abd"][..]),
+        ("sess_ab", 1, &["sess_ab"]),
+        ("sess_abc", 9, &["sess_abc"]),
+        ("sess_abce", 9, &[]),
+        ("sess_a", 3, &["sess_a-z", "sess_aZ", "sess_a_z"]),
+        ("sess_a_", 9, &["sess_a_z"]),
+        ("sess_az", 9, &[]),
+        ("sess_a%", 9, &[]),
+        ("sess_a*", 9, &[]),
+        ("' OR 1 --", 9, &[]),
+        ("sess_b\u{10ffff}", 9, &[]),
+        ("", 1, &["sess_a-z"]),
+        ("sess_", 0, &[]),
+    ] {
+        let found = store.sessions_beginning(prefix, limit).await.unwrap();
+        assert_eq!(found.iter().map(|id| id.as_str()).collect::<Vec<_>>(), expected, "{prefix:?} {limit}");
+    }
+}
+
+/// Of a run's questions the last one is told, whatever was stored since, and of other runs' none.
+#[tokio::test]
+async fn the_last_question_of_a_run() {
+    let place = Place::new("last-question");
+    let store = place.open().await;
+    let writing = Writing::begin(&store, "1").await;
+    let other = Writing::begin(&store, "2").await;
+    let last = async |run: &agent_protocol::RunId| {
+        store.last_question(run).await.unwrap().map(|event| (event.event_type, event.payload["n"].clone()))
+    };
+    assert_eq!(last(&writing.run).await, None);
+    for (n, (event_type, expected)) in [
+        (EventType::PermissionRequested, (EventType::PermissionRequested, 0)),
+        (EventType::ToolCompleted, (EventType::PermissionRequested, 0)),
+        (EventType::PermissionResolved, (EventType::PermissionResolved, 2)),
+        (EventType::PermissionRequested, (EventType::PermissionRequested, 3)),
+        (EventType::ModelStarted, (EventType::PermissionRequested, 3)),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let event = Write::Event(EventDraft::new(event_type).with("n", n));
+        store.commit(&writing.lease, writing.commit(vec![event])).await.unwrap();
+        assert_eq!(last(&writing.run).await, Some((expected.0, json!(expected.1))), "{n}");
+    }
+    assert_eq!(last(&other.run).await, None);
+}
+
 /// What a user said first: not what core said in the user's place, not what the model said, and not all of it.
 #[tokio::test]
 async fn a_session_is_known_by_its_first_message() {
@@ -93,7 +169,7 @@ async fn a_session_is_known_by_its_first_message() {
         (vec![], None),
         (vec![said(text("model"), Role::Assistant, false)], None),
         (vec![said(text("core"), Role::User, true), said(text("user"), Role::User, false)], Some("user".to_owned())),
-        (vec![said(text(&long), Role::User, false)], Some("ä日".repeat(200))),
+        (vec![said(text(&long), Role::User, false)], Some(format!("{}…", "ä日".repeat(200)))),
         (vec![said(blocks[..1].to_vec(), Role::User, false), said(text("later"), Role::User, false)], None),
         (vec![said(blocks, Role::User, false)], Some("second".to_owned())),
     ]

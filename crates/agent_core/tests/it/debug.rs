@@ -12,11 +12,7 @@ async fn raw_exchanges_are_kept() {
     for &protocol in Protocol::ALL {
         let world = World::new("raw", protocol).await;
         let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
-        world.server.script([
-            Reply::text(format!("Take {secret}.")),
-            Reply::text("Second."),
-            Reply::text("Third."),
-        ]);
+        world.server.script([Reply::text(format!("Take {secret}.")), Reply::text("Second."), Reply::text("Third.")]);
         let quiet = world.runtime().await;
         let session_id = run(&quiet, "First?").await.session_id;
         quiet.close().await;

@@ -40,6 +40,14 @@ fn a_read_only_home() {
             let wrong = ended.unlike_a_failure(&[named]);
             tally.holds(wrong.is_none(), || format!("{path}: {}", wrong.unwrap_or_default()));
         }
+        // What was stored before can be looked at all the same.
+        if let Some(session) = &session {
+            for arguments in [&["sessions"][..], &["replay", session]] {
+                let looked = world.looks(arguments);
+                let shown = looked.code == 0 && looked.stdout.contains(session.as_str());
+                tally.holds(shown, || format!("{path}: {arguments:?}: {looked:#?}"));
+            }
+        }
         tally.holds(asked == world.server.request_count(), || format!("{path}: the model was asked"));
         world.around = Around::Nothing;
         unlock(&world.home);

@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agent_policy::SecretPatterns;
-use agent_protocol::{ArtifactId, EventId, EventType, Level, NodeId, Object, SessionId, Timestamp};
+use agent_protocol::{ArtifactId, EventId, EventType, Level, NodeId, Object, RunId, SessionId, Timestamp};
 use agent_store::{
     ArtifactPlace, DeletedArtifacts, DeletedSession, Lease, Owner, PlacedArtifact, SearchHit, SessionFilter,
     SessionSummary, StoreError, StoreFuture, StrayFile,
@@ -57,6 +57,10 @@ impl SessionArchive for Pages {
         closed()
     }
 
+    fn sessions_beginning(&self, _: &str, _: u32) -> StoreFuture<'_, Vec<SessionId>> {
+        closed()
+    }
+
     fn search(&self, _: &str, _: &SessionFilter, _: u32, _: u32) -> StoreFuture<'_, Vec<SearchHit>> {
         closed()
     }
@@ -66,6 +70,10 @@ impl SessionArchive for Pages {
     }
 
     fn runs(&self, _: &SessionId, _: u32, _: u32) -> StoreFuture<'_, Vec<RunRow>> {
+        closed()
+    }
+
+    fn last_question(&self, _: &RunId) -> StoreFuture<'_, Option<RuntimeEvent>> {
         closed()
     }
 

@@ -1,8 +1,7 @@
 use super::*;
-use rusqlite::ffi;
 
 fn error(extended_code: i32) -> StoreError {
-    let site = Site { path: "/home/u/sessions.sqlite".into(), busy_timeout: Duration::from_secs(5) };
+    let site = Site::new("/home/u/sessions.sqlite", Duration::from_secs(5));
     let error = rusqlite::Error::SqliteFailure(ffi::Error::new(extended_code), None);
     Fault::from(error).at(&site, "commit to")
 }
@@ -19,7 +18,10 @@ fn sqlite_codes_are_told_apart() {
         (ffi::SQLITE_CORRUPT_INDEX, "corrupt_file", ".recover"),
         (ffi::SQLITE_NOTADB, "foreign_file", "move it away"),
         (ffi::SQLITE_CONSTRAINT_UNIQUE, "rejected", "breaks a rule"),
-        (ffi::SQLITE_IOERR_WRITE, "database", "sessions.sqlite: Error code 778: disk I/O error"),
+        (ffi::SQLITE_IOERR_SHMSIZE, "disk_full", "Make room"),
+        (ffi::SQLITE_IOERR_WRITE, "write_failed", "quota"),
+        (ffi::SQLITE_CANTOPEN, "cannot_open", "permissions"),
+        (ffi::SQLITE_IOERR_READ, "database", "sessions.sqlite: Error code 266: disk I/O error"),
     ] {
         let payload = error(code).payload();
         assert_eq!(payload.details["kind"], kind, "{code}");
@@ -31,6 +33,10 @@ fn sqlite_codes_are_told_apart() {
 /// ERR-5: SQLite's wrapper repeats its cause; the message does not.
 #[test]
 fn a_cause_is_told_once() {
-    let message = error(ffi::SQLITE_IOERR_WRITE).payload().message;
-    assert_eq!(message.matches("disk I/O error").count(), 1, "{message}");
+    for words in [None, Some("disk I/O error".to_owned())] {
+        let error = rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_IOERR_READ), words);
+        let site = Site::new("/home/u/sessions.sqlite", Duration::from_secs(5));
+        let message = Fault::from(error).at(&site, "commit to").payload().message;
+        assert_eq!(message.matches("disk I/O error").count(), 1, "{message}");
+    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 fn site(name: &str) -> Site {
-    Site { path: scratch(name).join("sessions.sqlite"), busy_timeout: Duration::from_secs(20) }
+    Site::new(scratch(name).join("sessions.sqlite"), Duration::from_secs(20))
 }
 
 fn open(site: &Site) -> Connection {
@@ -111,7 +111,7 @@ fn versions_count_without_gaps() {
         assert_eq!(step.version as usize, place + 1, "{}", step.name);
     }
     let newest = MIGRATIONS.last().unwrap().version;
-    let site = Site { path: PathBuf::from("/x"), busy_timeout: Duration::ZERO };
+    let site = Site::new(PathBuf::from("/x"), Duration::ZERO);
     assert!(refuse_newer(newest, MIGRATIONS, &site).is_ok());
     assert!(refuse_newer(newest + 1, MIGRATIONS, &site).is_err());
 }

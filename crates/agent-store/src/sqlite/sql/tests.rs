@@ -7,7 +7,7 @@ use std::time::Duration;
 
 fn database(name: &str) -> Connection {
     let path = agent_testkit::scratch(name).join("sessions.sqlite");
-    open_to_write(&Site { path, busy_timeout: Duration::ZERO }, &Clock::system()).unwrap()
+    open_to_write(&Site::new(path, Duration::ZERO), &Clock::system()).unwrap()
 }
 
 fn plan(conn: &Connection, sql: &str) -> Vec<String> {

@@ -17,7 +17,7 @@ struct World {
 
 /// A writer on a new database with a table `t`, after `prepare`.
 async fn world(name: &str, prepare: &'static str) -> World {
-    let site = Arc::new(Site { path: scratch(name).join("sessions.sqlite"), busy_timeout: PATIENCE });
+    let site = Arc::new(Site::new(scratch(name).join("sessions.sqlite"), PATIENCE));
     let open = {
         let site = Arc::clone(&site);
         move || {

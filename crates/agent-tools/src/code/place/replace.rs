@@ -1,6 +1,7 @@
 //! Writing a file whole or not at all (COD-5).
 //!
-//! The new content goes to a temporary file in the same folder and takes the name's place in one step, so that a
+//! The new content goes to a file without a name in the same folder (where there are such files), gets a temporary name when
+//! it is whole, and takes the name's place in one step, so that a
 //! reader, a crash or a full disk finds the old content or the new one. All of it happens in the folder that was held
 //! when the call was prepared, by names without a slash: no link that appears meanwhile is followed.
 
@@ -9,11 +10,13 @@ use std::{
     fs::File,
     hash::{BuildHasher, Hasher, RandomState},
     io::{self, Read},
+    os::fd::AsRawFd,
+    path::PathBuf,
 };
 
 use rustix::{
     fs::{
-        AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid, fchmod, fchown, fstat, fsync, linkat, mkdirat, openat,
+        AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Stat, Uid, fchmod, fchown, fstat, fsync, linkat, mkdirat, openat,
         renameat, renameat_with, unlinkat,
     },
     io::Errno,
@@ -156,6 +159,7 @@ fn hash_of(folder: &Folder, name: &OsStr, before: &Stat) -> Result<Option<[u8; 3
 /// A file on its way to its name. It is gone when this is dropped before it got there.
 struct Temporary<'f> {
     folder: &'f Folder,
+    /// Empty while it has none, and once it got there.
     name: OsString,
     file: File,
 }
@@ -168,9 +172,15 @@ impl<'f> Temporary<'f> {
             Before::Missing => 0o666,
             Before::File { .. } => 0o600,
         };
+        let mode = Mode::from_raw_mode(mode);
+        if let Some(file) = nameless(folder, mode) {
+            let temporary = Self { folder, name: OsString::new(), file };
+            temporary.look_like(before)?;
+            return Ok(temporary);
+        }
         for _ in 0..TRIES {
             let name = temporary_name();
-            match openat(folder.fd(), &name, flags, Mode::from_raw_mode(mode)) {
+            match openat(folder.fd(), &name, flags, mode) {
                 Ok(fd) => {
                     let temporary = Self { folder, name, file: File::from(fd) };
                     temporary.look_like(before)?;
@@ -180,7 +190,7 @@ impl<'f> Temporary<'f> {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(io::Error::new(io::ErrorKind::AlreadyExists, "no free name"))
+        Err(no_free_name())
     }
 
     /// Owner and rights of the file it replaces (EDIT-29).
@@ -198,6 +208,9 @@ impl<'f> Temporary<'f> {
     }
 
     fn take_the_place_of(mut self, name: &OsStr, before: &Before) -> Result<Stat, ReplaceError> {
+        if self.name.is_empty() {
+            self.get_a_name().map_err(ReplaceError::at("put the new content in place"))?;
+        }
         match before {
             Before::File { .. } => renameat(self.folder.fd(), &self.name, self.folder.fd(), name)
                 .map_err(|error| ReplaceError::at("put the new content in place")(error.into()))?,
@@ -206,6 +219,23 @@ impl<'f> Temporary<'f> {
         // Nothing is left under the temporary name.
         self.name = OsString::new();
         fstat(&self.file).map_err(|error| ReplaceError::at("look at the new file")(error.into()))
+    }
+
+    /// A name for a moment, where it was written without one.
+    fn get_a_name(&mut self) -> io::Result<()> {
+        let here = by_descriptor(&self.file);
+        for _ in 0..TRIES {
+            let name = temporary_name();
+            match linkat(CWD, &here, self.folder.fd(), &name, AtFlags::SYMLINK_FOLLOW) {
+                Ok(()) => {
+                    self.name = name;
+                    return Ok(());
+                }
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(no_free_name())
     }
 
     /// Takes the name only if it is still free.
@@ -243,6 +273,28 @@ impl Drop for Temporary<'_> {
             let _ = unlinkat(self.folder.fd(), &self.name, AtFlags::empty());
         }
     }
+}
+
+/// A file without a name: of a process that is killed while it writes nothing stays behind. `None` where the file system has
+/// no such files, or no name could be given to it later.
+#[cfg(target_os = "linux")]
+fn nameless(folder: &Folder, mode: Mode) -> Option<File> {
+    let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
+    let file = File::from(openat(folder.fd(), ".", flags, mode).ok()?);
+    std::fs::metadata(by_descriptor(&file)).is_ok().then_some(file)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless(_folder: &Folder, _mode: Mode) -> Option<File> {
+    None
+}
+
+fn by_descriptor(file: &File) -> PathBuf {
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+}
+
+fn no_free_name() -> io::Error {
+    io::Error::new(io::ErrorKind::AlreadyExists, "no free name")
 }
 
 fn temporary_name() -> OsString {

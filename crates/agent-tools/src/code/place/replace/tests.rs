@@ -56,6 +56,24 @@ fn a_file_is_replaced() {
     assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names(&root)), ("new", vec!["f".to_owned()]));
 }
 
+/// COD-5: while it is written, nothing is to be seen in the folder that a killed process would leave behind.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_draft_has_no_name() {
+    let root = agent_testkit::scratch("draft");
+    fs::write(root.join("f"), "old").unwrap();
+    for place in [writable(&root.join("f")), writable(&root.join("g"))] {
+        let before = names(&root);
+        place
+            .replace(&Fence::new(), |file| {
+                assert_eq!(names(&root), before);
+                file.write_all(b"new")
+            })
+            .unwrap();
+    }
+    assert_eq!(names(&root), ["f", "g"]);
+}
+
 /// A new file has the rights every new file gets, and its folders are made.
 #[test]
 fn a_file_is_made() {
@@ -158,8 +176,9 @@ fn a_name_taken_meanwhile_is_not_replaced() {
 fn a_free_name_can_be_taken_by_a_link() {
     let root = agent_testkit::scratch("taken-by-link");
     let Found::Folder(folder) = walk(&root).unwrap() else { panic!("a folder") };
-    let temporary = Temporary::make(&folder, &Before::Missing).unwrap();
+    let mut temporary = Temporary::make(&folder, &Before::Missing).unwrap();
     fs::write(root.join("f"), "theirs").unwrap();
+    temporary.get_a_name().unwrap();
     assert_eq!(temporary.take_free_name_as_link("f".as_ref()), Err(Errno::EXIST));
     temporary.take_free_name_as_link("g".as_ref()).unwrap();
     assert_eq!(names(&root), ["f", "g"]);
