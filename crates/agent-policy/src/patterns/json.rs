@@ -1,5 +1,6 @@
 //! Secrets in JSON values, where a name and its value are apart.
 
+use agent_protocol::Object;
 use serde_json::Value as Json;
 
 use super::extent::Value;
@@ -31,19 +32,31 @@ impl SecretPatterns {
                     }
                 }
                 Json::Object(fields) => {
-                    hit |= redact_keys(fields, |key| self.redact(key));
-                    let beside = ["name", "Name", "key", "Key"].iter().find_map(|key| fields.get(*key)?.as_str());
-                    let beside = beside.map(Name::of_key);
+                    let tells = fields.keys().any(|key| self.may_tell(key));
+                    hit |= tells && redact_keys(fields, |key| self.redact(key));
+                    let beside = name_beside_value(fields);
                     for (key, field) in fields.iter_mut() {
-                        let is_value = key.eq_ignore_ascii_case("value");
-                        let name = beside.filter(|_| is_value).unwrap_or_else(|| Name::of_key(key));
-                        open.push((name, field));
+                        if matches!(field, Json::Null | Json::Bool(_) | Json::Number(_)) {
+                            continue;
+                        }
+                        let beside = beside.filter(|_| is_value(key));
+                        let told = || if tells { Name::of_key(key) } else { Name::none() };
+                        open.push((beside.unwrap_or_else(told), field));
                     }
                 }
                 Json::Null | Json::Bool(_) | Json::Number(_) => {}
             }
         }
         hit
+    }
+
+    /// Whether a key can say something about its value, or be a secret itself. Most cannot, and that is told with one look.
+    fn may_tell(&self, key: &str) -> bool {
+        let end = key.as_bytes();
+        let digits = end.iter().rev().take_while(|&&byte| byte.is_ascii_digit() || byte == b'_').count();
+        // The one name that is too short for a keyword.
+        let is_pw = end[..end.len() - digits].last_chunk::<2>().is_some_and(|last| last.eq_ignore_ascii_case(b"pw"));
+        is_pw || self.search.is_match(key)
     }
 
     fn redact_named(&self, name: &Name, text: &mut String) -> bool {
@@ -58,6 +71,18 @@ impl SecretPatterns {
         }
         false
     }
+}
+
+fn is_value(key: &str) -> bool {
+    key.eq_ignore_ascii_case("value")
+}
+
+/// What `name` or `key` says about the `value` beside it.
+fn name_beside_value(fields: &Object) -> Option<Name> {
+    if !fields.keys().any(|key| is_value(key)) {
+        return None;
+    }
+    ["name", "Name", "key", "Key"].iter().find_map(|key| fields.get(*key)?.as_str()).map(Name::of_key)
 }
 
 /// What the place of a string says about it.
@@ -103,5 +128,58 @@ impl Name {
             out.replace_range(range.clone(), marker::PLAIN);
         }
         (!cuts.is_empty()).then_some(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// STO-10: the quick look at keys passes over none that tells something.
+    #[test]
+    fn keys_that_tell_are_looked_at() {
+        let patterns = SecretPatterns::new().unwrap();
+        let ends = [
+            "password",
+            "passwd",
+            "passphrase",
+            "passcode",
+            "passwort",
+            "pass",
+            "pwd",
+            "pw",
+            "token",
+            "key",
+            "secret",
+            "credential",
+            "credentials",
+            "authorization",
+            "auth",
+            "secret_key_base",
+            "cookie",
+            "Cookie",
+            "set-cookie",
+            "Set-Cookie2",
+            "name",
+            "path",
+            "value",
+            "text",
+            "",
+        ];
+        let mut told = 0;
+        for begin in ["", "db", "db_", "DB-", "api", "access_", "aws.", "x-", "my", "ü"] {
+            for end in ends {
+                for digits in ["", "2", "_", "_1_"] {
+                    for key in [format!("{begin}{end}{digits}"), format!("{begin}{end}{digits}").to_uppercase()] {
+                        let name = Name::of_key(&key);
+                        let tells = name.kind.is_some() || name.header.is_some() || patterns.redact(&key).hit;
+                        assert!(!tells || patterns.may_tell(&key), "{key}");
+                        told += usize::from(tells);
+                    }
+                }
+            }
+        }
+        assert!(told > 500, "{told}");
+        assert!(["turn", "request", "text", "node_id", "arguments"].iter().all(|key| !patterns.may_tell(key)));
     }
 }
