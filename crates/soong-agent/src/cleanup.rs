@@ -1,61 +1,101 @@
 //! `soong-agent cleanup artifacts|session`.
 
+mod session;
+
+use std::collections::HashMap;
+use std::path::Path;
+
 use agent_core::{
-    Archive, ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupResult, DeletedSession, RuntimeError, SessionId,
-    StoreError, quote_argv,
+    Archive, ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult, SessionId, quote_argv,
 };
 
 use crate::Outcome;
 use crate::cli::{CleanupArtifacts, CleanupCommand};
 use crate::exit::{Exit, Failure};
-use crate::lines::{counted, one_line};
+use crate::lines::{counted, whole_line};
 use crate::moment;
-use crate::output::{Columns, Look, Output, Width, widest};
+use crate::output::{Columns, GAP, Look, Output, Width, widest};
 use crate::size::readable;
-use crate::stored::{self, below_home, nothing_yet};
+use crate::stored::{self, Which, below_home, nothing_yet};
+
+/// The end of a path gets at least this much room; where it would not, ages give way, then reasons.
+const PATH: usize = 24;
 
 pub(crate) fn run(command: CleanupCommand, output: &mut Output) -> Outcome {
     match command {
         CleanupCommand::Artifacts(arguments) => artifacts(&arguments, output),
         CleanupCommand::Session { session, yes } => {
-            let id = stored::session_id("SESSION", &session)?;
-            let nothing = |path: &std::path::Path, _: &mut Output| Err(nothing_yet(path));
-            stored::look(output, nothing, async |archive, output| match yes {
-                true => remove_session(archive, &id, output).await,
-                false => show_session(archive, &id, output).await,
+            let which = Which::parse("SESSION", &session)?;
+            let nothing = |path: &Path, _: &mut Output| Err(nothing_yet(path));
+            stored::look(output, nothing, async |archive, output| {
+                let id = which.find(archive, None).await?;
+                match yes {
+                    true => session::remove(archive, &id, output).await,
+                    false => session::show(archive, &id, output).await,
+                }
             })
         }
     }
 }
 
 fn artifacts(arguments: &CleanupArtifacts, output: &mut Output) -> Outcome {
-    let session_id = arguments.session.as_deref().map(|id| stored::session_id("--session", id)).transpose()?;
-    let nothing = |path: &std::path::Path, output: &mut Output| {
+    let which = arguments.session.as_deref().map(|id| Which::parse("--session", id)).transpose()?;
+    let nothing = |path: &Path, output: &mut Output| {
         if arguments.session.is_some() {
             return Err(nothing_yet(path));
         }
         output.note("there is nothing to remove: nothing has been stored yet");
         Ok(Exit::Completed)
     };
-    let options = ArtifactCleanup {
-        session_id,
-        dry_run: !arguments.yes,
-        include_all: arguments.all,
-        older_than: arguments.older_than.as_ref().map(|span| span.before(moment::now())),
-        max_bytes: arguments.max_bytes.as_ref().map(|size| size.bytes),
-    };
     stored::look(output, nothing, async |archive, output| {
+        let session_id = match which {
+            Some(which) => Some(which.find(archive, None).await?),
+            None => None,
+        };
+        let options = ArtifactCleanup {
+            session_id,
+            dry_run: !arguments.yes,
+            include_all: arguments.all,
+            older_than: arguments.older_than.as_ref().map(|span| span.before(moment::now())),
+            max_bytes: arguments.max_bytes.as_ref().map(|size| size.bytes),
+        };
         let result = archive.cleanup_artifacts(&options).await?;
-        Ok(report(&result, arguments, output))
+        let listed = Listed::of(archive, &result, output.page_look()).await?;
+        Ok(report(&result, &listed, arguments, options.session_id.as_ref(), output))
     })
 }
 
+/// What is listed of a result, and the names of its sessions in a list for people.
+struct Listed<'r> {
+    candidates: Vec<&'r CleanupCandidate>,
+    sessions: HashMap<&'r SessionId, String>,
+}
+
+impl<'r> Listed<'r> {
+    /// What may go, or is gone.
+    async fn of(archive: &Archive, result: &'r CleanupResult, look: Look) -> Result<Self, Failure> {
+        let removed =
+            |candidate: &&CleanupCandidate| result.dry_run || !result.failures.iter().any(|it| concerns(it, candidate));
+        let candidates: Vec<_> = result.candidates.iter().filter(removed).collect();
+        let mut sessions = HashMap::new();
+        for candidate in candidates.iter().filter(|_| look.width.is_some()) {
+            if !sessions.contains_key(&candidate.session_id) {
+                sessions.insert(&candidate.session_id, stored::short(archive, &candidate.session_id).await?);
+            }
+        }
+        Ok(Self { candidates, sessions })
+    }
+}
+
 /// What may go, or is gone, and what could not be removed.
-fn report(result: &CleanupResult, arguments: &CleanupArtifacts, output: &mut Output) -> Exit {
-    let removed =
-        |candidate: &&CleanupCandidate| result.dry_run || !result.failures.iter().any(|it| concerns(it, candidate));
-    let listed: Vec<_> = result.candidates.iter().filter(removed).collect();
-    let text = list(&listed, output.page_look());
+fn report(
+    result: &CleanupResult,
+    listed: &Listed<'_>,
+    arguments: &CleanupArtifacts,
+    session: Option<&SessionId>,
+    output: &mut Output,
+) -> Exit {
+    let text = list(listed, arguments, output.page_look());
     output.page(&text);
     for failure in &result.failures {
         let path = failure.path.as_ref().map(|path| format!("{}: ", path.display())).unwrap_or_default();
@@ -65,14 +105,15 @@ fn report(result: &CleanupResult, arguments: &CleanupArtifacts, output: &mut Out
             false => output.error(&format!("not removed: {message}")),
         }
     }
-    let files = counted(listed.len() as u64, "file");
+    let files = counted(listed.candidates.len() as u64, "file");
     let size = readable(result.bytes);
     if !result.dry_run {
         output.note(&format!("removed {files}, {size}"));
-    } else if listed.is_empty() {
+    } else if listed.candidates.is_empty() {
         output.note(nothing_found(arguments));
     } else {
-        output.note(&format!("{files}, {size}; nothing was removed. To remove them: {}", command(arguments)));
+        let command = command(arguments, session);
+        output.note(&format!("{files}, {size}; nothing was removed. To remove them: {command}"));
     }
     if result.dry_run || result.failures.is_empty() { Exit::Completed } else { Exit::Failed }
 }
@@ -93,15 +134,15 @@ fn nothing_found(arguments: &CleanupArtifacts) -> &'static str {
     }
 }
 
-/// The words that do what was shown.
-fn command(arguments: &CleanupArtifacts) -> String {
+/// The words that do what was shown, for the same session, whatever is the last one by then.
+fn command(arguments: &CleanupArtifacts, session: Option<&SessionId>) -> String {
     let mut words = vec!["soong-agent".to_owned(), "cleanup".to_owned(), "artifacts".to_owned()];
     let mut option = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             words.extend([name.to_owned(), value]);
         }
     };
-    option("--session", arguments.session.clone());
+    option("--session", session.map(ToString::to_string));
     option("--older-than", arguments.older_than.as_ref().map(ToString::to_string));
     option("--max-bytes", arguments.max_bytes.as_ref().map(ToString::to_string));
     words.extend(arguments.all.then(|| "--all".to_owned()));
@@ -109,100 +150,64 @@ fn command(arguments: &CleanupArtifacts) -> String {
     quote_argv(&words)
 }
 
-fn list(candidates: &[&CleanupCandidate], look: Look) -> String {
+fn list(listed: &Listed<'_>, arguments: &CleanupArtifacts, look: Look) -> String {
     match look.width {
-        Some(width) => for_people(candidates, width, look),
-        None => candidates.iter().map(|candidate| for_scripts(candidate)).collect(),
+        Some(width) => for_people(listed, arguments, width, look),
+        None => listed.candidates.iter().map(|candidate| for_scripts(candidate, arguments)).collect(),
+    }
+}
+
+/// Why it may go: where the command line asked for it, in its words.
+fn why(candidate: &CleanupCandidate, arguments: &CleanupArtifacts) -> String {
+    match (candidate.reason, &arguments.older_than, &arguments.max_bytes) {
+        (CleanupReason::Older, Some(span), _) => format!("older than {span}"),
+        (CleanupReason::OverMaxBytes, _, Some(size)) => format!("over {size}"),
+        (CleanupReason::Asked, ..) => "--all".to_owned(),
+        (reason, ..) => reason.to_string(),
     }
 }
 
 /// Size in bytes, moment, session, artifact, path, reason; separated by tabs.
-fn for_scripts(candidate: &CleanupCandidate) -> String {
+fn for_scripts(candidate: &CleanupCandidate, arguments: &CleanupArtifacts) -> String {
     let bytes = candidate.bytes.to_string();
     let columns = [
         bytes.as_str(),
         candidate.created_at.as_str(),
         candidate.session_id.as_str(),
         candidate.artifact_id.as_ref().map_or("-", |id| id.as_str()),
-        &one_line(&candidate.path.to_string_lossy()),
-        &candidate.reason.to_string(),
+        &whole_line(&candidate.path.to_string_lossy()),
+        &why(candidate, arguments),
     ];
     format!("{}\n", columns.join("\t"))
 }
 
-fn for_people(candidates: &[&CleanupCandidate], width: Width, look: Look) -> String {
+fn for_people(listed: &Listed<'_>, arguments: &CleanupArtifacts, width: Width, look: Look) -> String {
     let now = moment::now();
-    let rows: Vec<_> = candidates
-        .iter()
-        .map(|candidate| {
-            let path = one_line(&below_home(&candidate.path.to_string_lossy()));
-            let age = moment::ago(&candidate.created_at, now);
-            [format!("{:>8}", readable(candidate.bytes)), age, candidate.reason.to_string(), path]
-        })
-        .collect();
-    let of = |column: usize| widest(rows.iter().map(|row| row[column].as_str()), width);
-    let columns = [of(0), of(1), of(2)];
-    rows.iter()
-        .map(|row| {
-            let mut line = Columns::new(width, look);
-            row.iter().zip(columns).for_each(|(text, columns)| line.add(text, columns, None));
-            // The end of a path says more than its beginning.
-            line.add(&width.tail(&row[3], line.room()), line.room(), None);
-            line.line()
-        })
-        .collect()
-}
-
-/// What would go with a session.
-async fn show_session(archive: &Archive, id: &SessionId, output: &mut Output) -> Outcome {
-    let listing = archive.session(id).await?;
-    if let Some(owner) = listing.owner {
-        let in_use = StoreError::SessionActive { session_id: id.clone(), owner: Some(owner) };
-        return Err(RuntimeError::Store(in_use).into());
+    let row = |candidate: &&CleanupCandidate| {
+        let size = format!("{:>8}", readable(candidate.bytes));
+        let session = listed.sessions.get(&candidate.session_id).cloned().unwrap_or_default();
+        let path = whole_line(&below_home(&candidate.path.to_string_lossy()));
+        ([size, session, moment::ago(&candidate.created_at, now), why(candidate, arguments)], path)
+    };
+    let rows: Vec<_> = listed.candidates.iter().map(row).collect();
+    let mut columns = [0, 1, 2, 3].map(|at| widest(rows.iter().map(|(row, _)| row[at].as_str()), width));
+    let room = |columns: &[usize]| {
+        let taken = columns.iter().filter(|columns| **columns > 0).map(|columns| columns + GAP).sum();
+        width.usable().saturating_sub(taken)
+    };
+    for gives_way in [2, 3] {
+        if room(&columns) < PATH {
+            columns[gives_way] = 0;
+        }
     }
-    let (mut events, mut nodes) = (0, 0);
-    let mut replay = archive.replay_session(id, None, None, true).await?;
-    while let Some(page) = replay.next().await? {
-        events += page.events.len() as u64;
-        nodes += page.nodes.len() as u64;
-    }
-    let all = ArtifactCleanup { session_id: Some(id.clone()), include_all: true, ..ArtifactCleanup::default() };
-    let files = archive.cleanup_artifacts(&all).await?;
-    let went =
-        Went { runs: listing.summary.runs, nodes, events, files: files.candidates.len() as u64, bytes: files.bytes };
-    output.page(&went.line(id));
-    let words = ["soong-agent", "cleanup", "session", id.as_str(), "--yes"];
-    output.note(&format!("nothing was removed. To remove it: {}", words.join(" ")));
-    Ok(Exit::Completed)
-}
-
-async fn remove_session(archive: &Archive, id: &SessionId, output: &mut Output) -> Outcome {
-    let DeletedSession { nodes, events, runs, artifacts, bytes, failures, .. } = archive.delete_session(id).await?;
-    output.page(&Went { runs, nodes, events, files: artifacts, bytes }.line(id));
-    for failure in &failures {
-        output.error(&format!("not removed: {}: {}", failure.path.display(), failure.message));
-    }
-    if !failures.is_empty() {
-        let left = format!("the session is gone, but {} could not be removed", counted(failures.len() as u64, "file"));
-        return Err(Failure::failed(format!("{left}: remove what is named above by hand")));
-    }
-    output.note("removed");
-    Ok(Exit::Completed)
-}
-
-/// What goes with a session.
-struct Went {
-    runs: u64,
-    nodes: u64,
-    events: u64,
-    files: u64,
-    bytes: u64,
-}
-
-impl Went {
-    fn line(&self, id: &SessionId) -> String {
-        let Self { runs, nodes, events, files, bytes } = self;
-        let (runs, nodes, events) = (counted(*runs, "run"), counted(*nodes, "message"), counted(*events, "event"));
-        format!("{id}: {runs}, {nodes}, {events}, {}, {}\n", counted(*files, "file"), readable(*bytes))
-    }
+    let shown = |(row, path): &([String; 4], String)| {
+        let mut line = Columns::new(width, look);
+        for (text, columns) in row.iter().zip(columns).filter(|(_, columns)| *columns > 0) {
+            line.add(text, columns, None);
+        }
+        // The end of a path says more than its beginning.
+        line.add(&width.path_tail(path, line.room()), line.room(), None);
+        line.line()
+    };
+    rows.iter().map(shown).collect()
 }

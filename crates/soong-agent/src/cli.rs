@@ -68,7 +68,7 @@ pub(crate) struct RunArguments {
     /// The project folder, or a file in it [default: the current folder]
     #[arg(long, value_name = "DIR|FILE")]
     pub(crate) path: Option<PathBuf>,
-    /// Go on with an earlier session; `last` is the project's latest
+    /// Go on with an earlier session: its id, a beginning of it (8 characters or more), or `last`, the project's latest
     #[arg(long, value_name = "ID")]
     pub(crate) session_id: Option<String>,
 }
@@ -76,7 +76,9 @@ pub(crate) struct RunArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 One line each: the session, when it was last used, its runs, how it stands, the project, its first words.
-Where stdout is no terminal the columns are separated by tabs and times are UTC, as RFC 3339 writes them.
+With --search the last column is the place that was found, and who said it. Ids are cut to what tells
+them apart; commands take them so. Where stdout is no terminal the columns are separated by tabs, ids
+are whole, times are UTC, as RFC 3339 writes them.
 
 Examples:
   soong-agent sessions
@@ -105,27 +107,30 @@ What looks like a secret is shown as such only with --include-sensitive.
 Examples:
   soong-agent replay last
   soong-agent replay sess_… --debug | less
+  soong-agent replay last --run 1
   soong-agent replay sess_… --run run_… --turn 2 > request.json")]
 pub(crate) struct ReplayArguments {
-    /// The session; `last` is the latest of the project
+    /// The session: its id, a beginning of it (8 characters or more), or `last`, the latest of the project
     #[arg(value_name = "SESSION")]
     pub(crate) session: String,
     /// The project that `last` looks at [default: the current folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) path: Option<PathBuf>,
-    /// Only this run
+    /// Only this run: its id, its number in the timeline, or `last`
     #[arg(long, value_name = "RUN")]
     pub(crate) run: Option<String>,
-    /// Everything that was recorded, also what is of use for debugging only
+    /// Also the events without a row of their own, each with what it says: what requests were made of, when they were
+    /// sent, what they cost. What tools were given and gave back is not among it; see --turn
     #[arg(long)]
     pub(crate) debug: bool,
     /// Show what looks like a key or password
     #[arg(long)]
     pub(crate) include_sensitive: bool,
-    /// Print what the model was sent in this turn of --run, as JSON
-    #[arg(long, value_name = "N", requires = "run", conflicts_with = "request")]
+    /// Print the request of this turn of --run (or else of the last run) as JSON: as it was made, before it took the form
+    /// that the provider's server is sent
+    #[arg(long, value_name = "N", conflicts_with = "request")]
     pub(crate) turn: Option<u32>,
-    /// The same in one: --request run_…:2
+    /// The same in one: --request run_…:2, 1:2, last:2
     #[arg(long, value_name = "RUN:TURN", conflicts_with = "run")]
     pub(crate) request: Option<String>,
 }
@@ -140,7 +145,7 @@ Without --yes nothing is removed.
 
 Example: soong-agent cleanup session sess_… --yes")]
     Session {
-        /// The session
+        /// The session: its id, a beginning of it (8 characters or more), or `last`, the latest of the current folder
         #[arg(value_name = "SESSION")]
         session: String,
         /// Do it
@@ -158,7 +163,7 @@ Examples:
   soong-agent cleanup artifacts --all --older-than 30d
   soong-agent cleanup artifacts --all --max-bytes 500MB --yes")]
 pub(crate) struct CleanupArtifacts {
-    /// Only those of this session
+    /// Only those of this session: its id, a beginning of it, or `last`, the latest of the current folder
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Also what results of tools refer to, such as long output

@@ -84,9 +84,23 @@ pub(crate) fn left_out(event: &RuntimeEvent) -> String {
 /// That something did not stop when it was told to.
 pub(crate) const DID_NOT_STOP: &str = "something did not stop in time; it can change nothing any more";
 
+/// What a person is asked: the tool, and what it would touch. `project` is the beginning of paths that goes without saying.
+pub(crate) fn question(event: &RuntimeEvent, project: &str) -> String {
+    let tool = text(event, "tool_name").unwrap_or_default();
+    let targets = text(event, "target_scope").unwrap_or_default();
+    let below = |path| str::strip_prefix(path, project).and_then(|path: &str| path.strip_prefix('/')).unwrap_or(path);
+    let targets = targets.split('\n').map(below).collect::<Vec<_>>().join(", ");
+    in_line(format!("{tool} {targets}").trim_end())
+}
+
 /// Text for a part of one line: a model may call anything by any name, also by one that looks like lines of ours.
 pub(crate) fn in_line(text: &str) -> String {
-    shorten(&escape_for_terminal(text).replace('\n', "\\n").replace('\t', "\\t"), MAX_COLUMNS).into_owned()
+    shorten(&whole_line(text), MAX_COLUMNS).into_owned()
+}
+
+/// A name, such as a path, for one line: whole, with its blanks as they are.
+pub(crate) fn whole_line(name: &str) -> String {
+    escape_for_terminal(name).replace('\n', "\\n").replace('\t', "\\t")
 }
 
 /// Words for one line: whatever parts them is one blank.

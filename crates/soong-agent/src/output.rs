@@ -4,8 +4,10 @@ mod columns;
 mod rows;
 
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use agent_core::{escape_for_terminal, shorten};
+use rustix::fs::fstat;
 use rustix::termios::{Winsize, tcgetwinsize};
 
 pub(crate) use columns::{Columns, GAP, widest};
@@ -33,7 +35,9 @@ pub(crate) struct Output {
     notes_on_terminal: bool,
     /// The locale is one whose terminals draw ambiguous characters wide.
     ambiguous_is_wide: bool,
-    /// The answer stands in the middle of a line of the terminal that notes share.
+    /// What is no terminal takes both streams: `2>&1`.
+    both_in_one: bool,
+    /// The answer stands in the middle of a line of what notes go to as well.
     mid_line: bool,
     /// Stdout takes no more; the run goes on without it.
     stdout_gone: bool,
@@ -55,6 +59,7 @@ impl Output {
             style: Style { colour: live, live },
             notes_on_terminal: stderr.is_terminal(),
             ambiguous_is_wide: is_east_asian(),
+            both_in_one: !stdout.is_terminal() && is_same(&stdout, &stderr),
             stdout: Box::new(stdout),
             stderr: Box::new(stderr),
             mid_line: false,
@@ -74,6 +79,7 @@ impl Output {
             style: Style { colour: false, live: false },
             notes_on_terminal: false,
             ambiguous_is_wide: false,
+            both_in_one: false,
             mid_line: false,
             stdout_gone: false,
             lost: false,
@@ -85,6 +91,8 @@ impl Output {
     /// goes as it is, but for escapes.
     pub(crate) fn answer(&mut self, text: &str) {
         if !self.answer_on_terminal {
+            // Not a byte is added to it (DEC-26); the next note ends the line.
+            self.mid_line = self.both_in_one && !text.is_empty() && !text.ends_with('\n');
             return self.write_stdout(&without_controls(text));
         }
         // A character that joins its neighbours is only ordinary together with them, so the end is held back.
@@ -292,6 +300,12 @@ fn columns() -> usize {
 fn columns_of(said: &[rustix::io::Result<Winsize>]) -> usize {
     let known = said.iter().flatten().map(|size| usize::from(size.ws_col)).find(|columns| *columns > 0);
     known.unwrap_or(80)
+}
+
+/// Whether both are the same file or pipe.
+fn is_same(one: impl AsFd, other: impl AsFd) -> bool {
+    let (Ok(one), Ok(other)) = (fstat(one), fstat(other)) else { return false };
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }
 
 /// Whether the locale is Chinese, Japanese or Korean.

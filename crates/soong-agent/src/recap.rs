@@ -22,7 +22,7 @@ fn line(listing: &SessionListing, now: u64) -> String {
     let runs = counted(summary.runs, "run");
     let last = summary.last_run.as_ref().map(|run| {
         let ago = moment::ago(&run.updated_at, now);
-        format!(", last {ago} ({})", standing::words(listing).0)
+        format!(", last {ago} ({})", standing::words(listing))
     });
     let words = summary.first_message.as_deref().map(one_line).filter(|words| !words.is_empty());
     let words = words.map(|words| format!(": \"{}\"", shorten(&words, WORDS))).unwrap_or_default();

@@ -2,29 +2,41 @@
 
 mod branches;
 mod timeline;
+mod which;
 
-use agent_core::{AgentInfo, Archive, RunId, SessionId, SessionListing, Standing};
+use std::path::Path;
+
+use agent_core::{AgentInfo, Archive, RunId, SessionId, SessionInfo, SessionListing, Standing, quote_argv};
 
 use crate::Outcome;
 use crate::cli::ReplayArguments;
 use crate::exit::{Exit, Failure};
-use crate::lines::{counted, one_line};
+use crate::lines::{counted, one_line, whole_line};
 use crate::moment;
 use crate::output::{Look, Output};
+use crate::standing;
 use crate::stored::{self, Which, below_home, nothing_yet};
 use timeline::{Ending, Timeline};
+use which::WhichRun;
 
 pub(crate) fn run(arguments: ReplayArguments, output: &mut Output) -> Outcome {
     let which = Which::parse("SESSION", &arguments.session)?;
     let part = Part::of(&arguments)?;
-    let nothing = |path: &std::path::Path, _: &mut Output| Err(nothing_yet(path));
+    if arguments.path.is_some() && which != Which::Last {
+        return Err(Failure::usage("--path says whose `last` is meant; leave it out where the session is named"));
+    }
+    let nothing = |path: &Path, _: &mut Output| Err(nothing_yet(path));
     stored::look(output, nothing, async |archive, output| {
         let session = which.clone().find(archive, arguments.path.as_deref()).await?;
         match &part {
             Part::Request(run, turn) => {
-                request(archive, &session, run, *turn, arguments.include_sensitive, output).await
+                let run = run.find(archive, &session).await?;
+                request(archive, &session, &run, *turn, arguments.include_sensitive, output).await
             }
-            Part::Run(run) => timeline(archive, &session, Some(run), &arguments, output).await,
+            Part::Run(run) => {
+                let run = run.find(archive, &session).await?;
+                timeline(archive, &session, Some(&run), &arguments, output).await
+            }
             Part::Session => timeline(archive, &session, None, &arguments, output).await,
         }
     })
@@ -33,29 +45,25 @@ pub(crate) fn run(arguments: ReplayArguments, output: &mut Output) -> Outcome {
 /// What of the session is wanted.
 enum Part {
     Session,
-    Run(RunId),
+    Run(WhichRun),
     /// What the model was sent in a turn of a run.
-    Request(RunId, u32),
+    Request(WhichRun, u32),
 }
 
 impl Part {
     fn of(arguments: &ReplayArguments) -> Result<Self, Failure> {
         match (&arguments.run, arguments.turn, &arguments.request) {
-            (Some(run), Some(turn), _) => Ok(Self::Request(run_id("--run", run)?, turn)),
-            (Some(run), None, _) => Ok(Self::Run(run_id("--run", run)?)),
-            (None, _, Some(request)) => {
+            (Some(run), Some(turn), _) => Ok(Self::Request(WhichRun::parse("--run", run)?, turn)),
+            (Some(run), None, _) => Ok(Self::Run(WhichRun::parse("--run", run)?)),
+            (None, Some(turn), _) => Ok(Self::Request(WhichRun::Last, turn)),
+            (None, None, Some(request)) => {
                 let wanted = || Failure::usage("--request: write a run and the number of its turn, as in run_…:2");
                 let (run, turn) = request.rsplit_once(':').ok_or_else(wanted)?;
-                Ok(Self::Request(run_id("--request", run)?, turn.parse().map_err(|_| wanted())?))
+                Ok(Self::Request(WhichRun::parse("--request", run)?, turn.parse().map_err(|_| wanted())?))
             }
-            (None, _, None) => Ok(Self::Session),
+            (None, None, None) => Ok(Self::Session),
         }
     }
-}
-
-fn run_id(place: &str, text: &str) -> Result<RunId, Failure> {
-    RunId::parse(text)
-        .map_err(|error| Failure::usage(format!("{place}: {error}; the timeline of the session names its runs")))
 }
 
 /// STO-11: what the model was sent, rebuilt.
@@ -134,10 +142,13 @@ fn header(listing: &SessionListing, look: Look) -> String {
         (_, Some(owner)) => runs.push_str(&format!("; in use by {owner}")),
         _ => {}
     }
+    if let Some(question) = standing::question(listing) {
+        runs.push_str(&format!("; waits for an answer: {question}"));
+    }
     let between = moment::between(&session.created_at, &session.updated_at);
     let ago = moment::ago(&session.updated_at, moment::now());
     let facts = [
-        ("project", one_line(&below_home(&session.cwd))),
+        ("project", whole_line(&below_home(&session.cwd))),
         ("time   ", format!("{between} ({ago})")),
         ("runs   ", one_line(&runs)),
     ];
@@ -157,8 +168,22 @@ fn ending(listing: &SessionListing, open: bool) -> Ending {
     match (&listing.standing, open) {
         (_, false) => Ending::Nothing,
         (Standing::Running | Standing::Queued, true) => Ending::AtWork,
-        (_, true) => Ending::Interrupted(listing.summary.session.session_id.clone()),
+        (_, true) => Ending::Interrupted(how_to_go_on(&listing.summary.session)),
     }
+}
+
+/// The words that do, from the current folder.
+fn how_to_go_on(session: &SessionInfo) -> String {
+    if !Path::new(&session.cwd).is_dir() {
+        let folder = whole_line(&below_home(&session.cwd));
+        return format!("it cannot be gone on with, because its project folder {folder} is gone");
+    }
+    let mut words = vec!["soong-agent".to_owned(), "run".to_owned()];
+    if stored::project_folder(None).ok().as_ref() != Some(&session.cwd) {
+        words.extend(["--path".to_owned(), session.cwd.clone()]);
+    }
+    words.extend(["--session-id".to_owned(), session.session_id.to_string()]);
+    format!("go on with: {} \"…\"", quote_argv(&words))
 }
 
 /// A child agent, in a line (STO-9).

@@ -35,7 +35,8 @@ pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
         watch_from_outside();
         let (asker, questions) = Asker::channel();
         let channel = Channel::for_message(message.from_stdin);
-        let mut builder = AgentRuntime::builder().debug(wants_raw_exchanges());
+        let debug = wants_raw_exchanges();
+        let mut builder = AgentRuntime::builder().debug(debug);
         // Where nobody can be asked, the configuration decides (PRM-11).
         if !matches!(channel, Channel::Nobody) {
             builder = builder.permission_callback(asker);
@@ -44,8 +45,8 @@ pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
             builder = builder.project_dir(path);
         }
         let agent = builder.build().await?;
-        let session = Wanted { session, project: arguments.path };
-        let left = drive(&agent, message, session, started_by, (channel, questions), output).await;
+        let session = Wanted { session, project: arguments.path, started_by, debug };
+        let left = drive(&agent, message, session, (channel, questions), output).await;
         if !matches!(left, Ok(Left::AtOnce(_))) {
             agent.close().await;
         }
@@ -68,7 +69,12 @@ fn nobody_was_asked(event: &RuntimeEvent) -> bool {
 
 /// Whether the run keeps what travels to and from the model server (PRV-14). A variable, since `run` has the options it has.
 fn wants_raw_exchanges() -> bool {
-    std::env::var_os("SOONG_AGENT_DEBUG").is_some_and(|value| !value.is_empty() && value != "0")
+    std::env::var_os("SOONG_AGENT_DEBUG").is_some_and(|value| is_on(&value.to_string_lossy()))
+}
+
+/// A variable is off by what people write for that.
+fn is_on(value: &str) -> bool {
+    !["", "0", "false", "no", "off"].iter().any(|off| value.trim().eq_ignore_ascii_case(off))
 }
 
 /// What starts another run on the same project: a wrapper says what it is called itself.
@@ -100,43 +106,53 @@ impl Left {
     }
 }
 
-/// The session that is to be gone on with.
+/// What is to be run, but for the message.
 struct Wanted {
+    /// The session that is to be gone on with.
     session: Option<Which>,
     project: Option<PathBuf>,
+    /// The words that go on with the session, but for its id.
+    started_by: String,
+    /// What travels to and from the model server is kept.
+    debug: bool,
 }
 
 impl Wanted {
-    /// Its id, and a line about it.
-    async fn find(self, agent: &AgentRuntime) -> Result<(Option<SessionId>, Option<String>), Failure> {
-        let Some(which) = self.session else { return Ok((None, None)) };
+    /// The session's id, and a line about it.
+    async fn find(&self, agent: &AgentRuntime) -> Result<(Option<SessionId>, Option<String>), Failure> {
+        let Some(which) = &self.session else { return Ok((None, None)) };
         let archive = agent.archive();
-        let id = which.find(&archive, self.project.as_deref()).await?;
+        let id = which.clone().find(&archive, self.project.as_deref()).await?;
         let recap = recap::of(&archive, &id).await;
         Ok((Some(id), recap))
     }
 }
 
-/// Somebody else has the session: what can be done about that.
+/// The session cannot be had: what can be done about that.
 fn not_started(error: RuntimeError) -> Failure {
-    let in_use = matches!(&error, RuntimeError::Store(StoreError::SessionActive { .. }));
+    let more = match &error {
+        RuntimeError::Store(StoreError::SessionActive { .. }) => {
+            ", or leave --session-id out and begin another session"
+        }
+        RuntimeError::OtherProject { cwd, .. } if !Path::new(cwd).is_dir() => {
+            "; its folder is gone, so the session cannot be gone on with until that is there again"
+        }
+        _ => "",
+    };
     let mut failure = Failure::from(error);
-    if in_use {
-        failure.message.push_str(", or leave --session-id out and begin another session");
-    }
+    failure.message.push_str(more);
     failure
 }
 
 async fn drive(
     agent: &AgentRuntime,
     message: Message,
-    session: Wanted,
-    started_by: String,
+    wanted: Wanted,
     (channel, questions): (Channel, mpsc::Receiver<Question>),
     output: &mut Output,
 ) -> Result<Left, Failure> {
     let signals = Signals::new().map_err(|error| Failure::failed(format!("cannot watch for Ctrl-C: {error}")))?;
-    let (session_id, recap) = session.find(agent).await?;
+    let (session_id, recap) = wanted.find(agent).await?;
     let run = agent.start(message.text, StartOptions { session_id, mode: None }).await.map_err(not_started)?;
     if let Some(recap) = recap {
         output.marked_wrapped(recap::MARK, Colour::Dim, &recap);
@@ -146,7 +162,7 @@ async fn drive(
         view: View::new(output),
         run,
         channel,
-        started_by,
+        wanted,
         signals,
         questions,
         unanswered: false,
@@ -163,8 +179,7 @@ struct Face<'o> {
     view: View<'o>,
     run: RunHandle,
     channel: Channel,
-    /// The words that go on with this session, but for its id.
-    started_by: String,
+    wanted: Wanted,
     signals: Signals,
     questions: mpsc::Receiver<Question>,
     unanswered: bool,
@@ -251,15 +266,39 @@ impl Face<'_> {
         self.run.stop();
     }
 
+    fn say_what_is_left(&mut self) {
+        let session = self.run.session_id();
+        if self.wanted.debug {
+            self.view.where_exchanges_are(session);
+        }
+        self.view.how_to_go_on(session, &self.wanted.started_by);
+    }
+
     async fn leave(mut self) -> Left {
         let signal = self.cancelled_by.map(Exit::Signal);
         if let (true, Some(signal)) = (self.leaving, signal) {
-            self.view.how_to_go_on(self.run.session_id(), &self.started_by);
+            self.say_what_is_left();
             return Left::AtOnce(signal);
         }
         let result = self.run.wait().await;
         self.view.end(&result, self.last.as_ref());
-        self.view.how_to_go_on(self.run.session_id(), &self.started_by);
+        self.say_what_is_left();
         Left::Ended(signal.unwrap_or_else(|| Exit::of_run(&result, self.unanswered)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// PRV-14: what people write for "off" is off.
+    #[test]
+    fn off_is_off() {
+        for off in ["", " ", "0", "false", "FALSE", "no", "No", "off", "Off "] {
+            assert!(!is_on(off), "{off:?}");
+        }
+        for on in ["1", "true", "yes", "on", "2"] {
+            assert!(is_on(on), "{on:?}");
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! `soong-agent sessions`.
 
+use std::path::Path;
+
 use agent_core::{Archive, Role, SearchHit, SessionFilter, SessionListing};
 
 use crate::Outcome;
 use crate::cli::SessionsArguments;
 use crate::exit::{Exit, Failure};
-use crate::lines::{counted, one_line};
+use crate::lines::{counted, one_line, whole_line};
 use crate::moment;
 use crate::output::{Colour, Columns, GAP, Look, Output, Width, widest};
 use crate::standing;
@@ -13,20 +15,37 @@ use crate::stored::{self, BEGIN, below_home};
 
 /// So many are read, and lined up with each other, at a time.
 const PAGE: u32 = 100;
-/// The first words get at least this much room; where they would not, the project gives way.
+/// The first words get at least this much room; where they would not, the project gives way, and who is at work.
 const WORDS: usize = 24;
+/// Where they would not even get this much, other columns give way.
+const FEW: usize = 16;
 
 pub(crate) fn run(arguments: SessionsArguments, output: &mut Output) -> Outcome {
-    let nothing = |_: &std::path::Path, output: &mut Output| {
+    if !arguments.search.is_empty() && arguments.search.iter().all(|words| words.trim().is_empty()) {
+        return Err(Failure::usage(
+            "--search: there is no word to search for; without --search all sessions are listed",
+        ));
+    }
+    let project = arguments.path.as_deref().map(|path| stored::project_folder(Some(path))).transpose()?;
+    let nothing = |_: &Path, output: &mut Output| {
+        if let Some(project) = &project {
+            must_exist(project)?;
+        }
         output.note(&format!("there are no sessions yet; {BEGIN}"));
         Ok(Exit::Completed)
     };
-    stored::look(output, nothing, async |archive, output| list(archive, &arguments, output).await)
+    stored::look(output, nothing, async |archive, output| list(archive, &arguments, project.clone(), output).await)
 }
 
-async fn list(archive: &Archive, arguments: &SessionsArguments, output: &mut Output) -> Outcome {
-    let cwd = arguments.path.as_deref().map(|path| stored::project_folder(Some(path))).transpose()?;
-    let wanted = Wanted { archive, words: arguments.search.join(" "), filter: SessionFilter { cwd } };
+async fn list(
+    archive: &Archive,
+    arguments: &SessionsArguments,
+    project: Option<String>,
+    output: &mut Output,
+) -> Outcome {
+    let shortens = output.page_look().width.is_some();
+    let wanted =
+        Wanted { archive, words: arguments.search.join(" "), filter: SessionFilter { cwd: project }, shortens };
     let limit = if arguments.all { u32::MAX } else { arguments.limit };
     let (mut shown, mut full) = (0, true);
     while full && shown < limit && !output.is_gone() {
@@ -38,11 +57,21 @@ async fn list(archive: &Archive, arguments: &SessionsArguments, output: &mut Out
         output.page(&text);
     }
     if shown == 0 {
+        wanted.has_a_project().await?;
         output.note(&none_found(arguments));
     } else if full && shown == limit && !wanted.some(1, shown).await?.is_empty() {
         output.note(&format!("these are the latest {shown}; --limit {} or --all shows more", u64::from(limit) * 5));
     }
     Ok(Exit::Completed)
+}
+
+/// A project that is gone may have sessions; one that has none may be misspelt.
+fn must_exist(project: &str) -> Result<(), Failure> {
+    if Path::new(project).exists() {
+        return Ok(());
+    }
+    let all = "without --path those of all projects are listed";
+    Err(Failure::usage(format!("--path: {} does not exist, and there is no session of it; {all}", whole_line(project))))
 }
 
 fn none_found(arguments: &SessionsArguments) -> String {
@@ -61,34 +90,47 @@ struct Wanted<'a> {
     /// To search for, if there are any.
     words: String,
     filter: SessionFilter,
+    /// Ids are shown as short as they are known by.
+    shortens: bool,
 }
 
-/// A session, and what stands at the end of its line.
+/// A session, and what stands at the ends of its line.
 struct Found {
     listing: SessionListing,
+    id: String,
     words: String,
 }
 
 impl Wanted<'_> {
     async fn some(&self, limit: u32, offset: u32) -> Result<Vec<Found>, Failure> {
+        let mut found = Vec::new();
         if self.words.is_empty() {
-            let listings = self.archive.list_sessions(&self.filter, limit, offset).await?;
-            return Ok(listings.into_iter().map(Found::listed).collect());
+            for listing in self.archive.list_sessions(&self.filter, limit, offset).await? {
+                let words = listing.summary.first_message.clone().unwrap_or_default();
+                found.push(self.found(listing, words).await?);
+            }
+            return Ok(found);
         }
-        let hits = self.archive.search_sessions(&self.words, &self.filter, limit, offset).await?;
-        let mut found = Vec::with_capacity(hits.len());
-        for hit in hits {
-            let words = excerpt(&hit);
-            found.push(Found { listing: self.archive.session(&hit.summary.session.session_id).await?, words });
+        for hit in self.archive.search_sessions(&self.words, &self.filter, limit, offset).await? {
+            let listing = self.archive.session(&hit.summary.session.session_id).await?;
+            found.push(self.found(listing, excerpt(&hit)).await?);
         }
         Ok(found)
     }
-}
 
-impl Found {
-    fn listed(listing: SessionListing) -> Self {
-        let words = listing.summary.first_message.clone().unwrap_or_default();
-        Self { listing, words }
+    async fn found(&self, listing: SessionListing, words: String) -> Result<Found, Failure> {
+        let id = &listing.summary.session.session_id;
+        let id = if self.shortens { stored::short(self.archive, id).await? } else { id.to_string() };
+        Ok(Found { listing, id, words })
+    }
+
+    /// Whether the project that is asked for has sessions or could get some.
+    async fn has_a_project(&self) -> Result<(), Failure> {
+        let Some(project) = &self.filter.cwd else { return Ok(()) };
+        if self.archive.list_sessions(&self.filter, 1, 0).await?.is_empty() {
+            must_exist(project)?;
+        }
+        Ok(())
     }
 }
 
@@ -110,14 +152,15 @@ fn page(found: &[Found], with_project: bool, look: Look) -> String {
 
 /// All there is, as it is; columns can be cut with `cut -f`.
 fn for_scripts(found: &Found) -> String {
-    let Found { listing, words } = found;
+    let Found { listing, id, words } = found;
     let session = &listing.summary.session;
+    let question = standing::question(listing).map(|question| format!(": {question}")).unwrap_or_default();
     let columns = [
-        session.session_id.as_str(),
+        id,
         session.updated_at.as_str(),
         &listing.summary.runs.to_string(),
-        &standing::words(listing).0,
-        &one_line(&session.cwd),
+        &format!("{}{question}", standing::words(listing)),
+        &whole_line(&session.cwd),
         &one_line(words),
     ];
     format!("{}\n", columns.join("\t"))
@@ -127,47 +170,106 @@ fn for_scripts(found: &Found) -> String {
 fn for_people(found: &[Found], with_project: bool, width: Width, look: Look) -> String {
     let now = moment::now();
     let rows: Vec<_> = found.iter().map(|found| Row::of(found, now)).collect();
-    let of = |column: fn(&Row) -> &str| widest(rows.iter().map(column), width);
-    let fixed = [of(|row| &row.id), of(|row| &row.used), of(|row| &row.runs), of(|row| &row.state.0)];
-    let left = width.usable().saturating_sub(fixed.iter().map(|column| column + GAP).sum());
-    let project = of(|row| &row.project).min(left / 3);
-    let project = Some(project).filter(|project| with_project && left >= project + GAP + WORDS);
-    rows.iter().map(|row| row.line(fixed, project, width, look)).collect()
+    let widths = Widths::of(&rows, with_project, width);
+    rows.iter().map(|row| row.line(&widths, width, look)).collect()
 }
 
 struct Row {
     id: String,
     used: String,
     runs: String,
-    state: (String, Option<Colour>),
+    state: String,
+    /// The same, without who is at work.
+    short_state: String,
+    colour: Option<Colour>,
     project: String,
     words: String,
 }
 
+/// How wide columns are; nothing is no column.
+struct Widths {
+    id: usize,
+    used: usize,
+    runs: usize,
+    state: usize,
+    short_state: usize,
+    project: usize,
+}
+
+impl Widths {
+    fn of(rows: &[Row], with_project: bool, width: Width) -> Self {
+        let of = |column: fn(&Row) -> &str| widest(rows.iter().map(column), width);
+        let mut widths = Self {
+            id: of(|row| &row.id),
+            used: of(|row| &row.used),
+            runs: of(|row| &row.runs),
+            state: of(|row| &row.state),
+            short_state: 0,
+            project: 0,
+        };
+        let words = of(|row| &row.words);
+        let room = |widths: &Self| width.usable().saturating_sub(widths.all());
+        if room(&widths) < WORDS.min(words) {
+            (widths.state, widths.short_state) = (0, of(|row| &row.short_state));
+        }
+        // By a session's words people know it. The rest gives way in this order.
+        for gives_way in [|it: &mut Self| it.runs = 0, |it: &mut Self| it.short_state = 0, |it: &mut Self| it.used = 0]
+        {
+            if widths.all() > width.usable() + GAP || room(&widths) < FEW.min(words) {
+                gives_way(&mut widths);
+            }
+        }
+        let left = room(&widths);
+        let project = of(|row| &row.project).min(left / 3);
+        if with_project && left >= project + GAP + WORDS {
+            widths.project = project;
+        }
+        widths
+    }
+
+    /// What they take, with the gaps behind them.
+    fn all(&self) -> usize {
+        let columns = [self.id, self.used, self.runs, self.state, self.short_state, self.project];
+        columns.iter().filter(|columns| **columns > 0).map(|columns| columns + GAP).sum()
+    }
+}
+
 impl Row {
     fn of(found: &Found, now: u64) -> Self {
-        let Found { listing, words } = found;
+        let Found { listing, id, words } = found;
         let session = &listing.summary.session;
+        let (short_state, colour) = standing::word(listing);
+        let question = standing::question(listing).map(|question| format!("{question}? ")).unwrap_or_default();
         Self {
-            id: session.session_id.to_string(),
+            id: id.clone(),
             used: moment::ago(&session.updated_at, now),
             runs: counted(listing.summary.runs, "run"),
             state: standing::words(listing),
-            project: one_line(&below_home(&session.cwd)),
-            words: one_line(words),
+            short_state: short_state.to_owned(),
+            colour,
+            project: whole_line(&below_home(&session.cwd)),
+            words: format!("{question}{}", one_line(words)),
         }
     }
 
-    fn line(&self, [id, used, runs, state]: [usize; 4], project: Option<usize>, width: Width, look: Look) -> String {
+    fn line(&self, widths: &Widths, width: Width, look: Look) -> String {
         let mut line = Columns::new(width, look);
-        line.add(&self.id, id, None);
-        line.add(&self.used, used, None);
-        line.add(&self.runs, runs, None);
-        line.add(&self.state.0, state, self.state.1);
-        if let Some(columns) = project {
-            line.add(&width.tail(&self.project, columns), columns, None);
+        let project = width.path_tail(&self.project, widths.project);
+        let columns = [
+            (&*self.id, widths.id, None),
+            (&self.used, widths.used, None),
+            (&self.runs, widths.runs, None),
+            (&self.state, widths.state, self.colour),
+            (&self.short_state, widths.short_state, self.colour),
+            (&project, widths.project, None),
+        ];
+        for (text, columns, colour) in columns.into_iter().filter(|(_, columns, _)| *columns > 0) {
+            line.add(text, columns, colour);
         }
         line.add(&self.words, line.room(), None);
         line.line()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,12 +20,16 @@ const UNITS: [(&str, u64); 9] = [
 
 /// A size for people: `1.5 MB`.
 pub(crate) fn readable(bytes: u64) -> String {
-    let steps = [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
-    match steps.into_iter().find(|(_, step)| bytes >= *step) {
-        // The tenths are cut, not rounded: 999 999 bytes are no 1000.0 kB.
-        Some((unit, step)) => format!("{}.{} {unit}", bytes / step, bytes % step * 10 / step),
-        None => format!("{bytes} B"),
+    if bytes < 1_000 {
+        return format!("{bytes} B");
     }
+    let rounded = |step: u64| (u128::from(bytes) * 10 + u128::from(step) / 2) / u128::from(step);
+    let steps = [("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000)];
+    let tenths = steps.map(|(unit, step)| (unit, rounded(step)));
+    // Once rounded: 999 999 bytes are 1.0 MB, and no 1000.0 kB.
+    let [.., largest] = tenths;
+    let (unit, tenths) = tenths.into_iter().find(|(_, tenths)| *tenths < 10_000).unwrap_or(largest);
+    format!("{}.{} {unit}", tenths / 10, tenths % 10)
 }
 
 /// A size as it is written on the command line: `500MB`, `1GiB`.
@@ -86,9 +90,14 @@ mod tests {
             (0, "0 B"),
             (999, "999 B"),
             (1_000, "1.0 kB"),
-            (999_999, "999.9 kB"),
+            (1_049, "1.0 kB"),
+            (1_050, "1.1 kB"),
+            (348_894, "348.9 kB"),
+            (999_949, "999.9 kB"),
+            (999_950, "1.0 MB"),
             (1_500_000, "1.5 MB"),
-            (u64::MAX, "18446744.0 TB"),
+            (999_950_000_000, "1.0 TB"),
+            (u64::MAX, "18446744.1 TB"),
         ] {
             assert_eq!(readable(bytes), shown);
         }

@@ -2,19 +2,34 @@
 
 use agent_core::{RunStatus, SessionListing, Standing};
 
+use crate::lines;
 use crate::output::Colour;
 
-/// How it stands, and the colour for that where it is worth one.
-pub(crate) fn words(listing: &SessionListing) -> (String, Option<Colour>) {
-    let plain = |words: &str| (words.to_owned(), None);
-    let by = listing.owner.as_ref().map(|owner| format!(" by pid {}", owner.pid)).unwrap_or_default();
+/// How it stands, in a word, and the colour for that where it is worth one.
+pub(crate) fn word(listing: &SessionListing) -> (&'static str, Option<Colour>) {
     match listing.standing {
-        Standing::Running => (format!("running{by}"), Some(Colour::Green)),
-        Standing::Queued => (format!("queued{by}"), Some(Colour::Green)),
-        Standing::Interrupted => ("interrupted".to_owned(), Some(Colour::Yellow)),
-        Standing::Ended(RunStatus::Failed) => ("failed".to_owned(), Some(Colour::Red)),
-        Standing::Ended(RunStatus::Aborted | RunStatus::Cancelled) => plain("cancelled"),
-        Standing::Ended(status) => plain(status.as_str()),
-        Standing::Empty => plain("empty"),
+        Standing::Running if listing.question.is_some() => ("asks", Some(Colour::Yellow)),
+        Standing::Running => ("running", Some(Colour::Green)),
+        Standing::Queued => ("queued", Some(Colour::Green)),
+        Standing::Interrupted => ("interrupted", Some(Colour::Yellow)),
+        Standing::Ended(RunStatus::Failed) => ("failed", Some(Colour::Red)),
+        Standing::Ended(RunStatus::Aborted | RunStatus::Cancelled) => ("cancelled", None),
+        Standing::Ended(status) => (status.as_str(), None),
+        Standing::Empty => ("empty", None),
     }
+}
+
+/// The same with the process that is at work.
+pub(crate) fn words(listing: &SessionListing) -> String {
+    let word = word(listing).0;
+    match (listing.standing, &listing.owner) {
+        (Standing::Running | Standing::Queued, Some(owner)) => format!("{word} by pid {}", owner.pid),
+        _ => word.to_owned(),
+    }
+}
+
+/// What a person is asked at this moment.
+pub(crate) fn question(listing: &SessionListing) -> Option<String> {
+    let asked = listing.question.as_ref()?;
+    Some(lines::question(asked, &listing.summary.session.cwd))
 }

@@ -30,12 +30,19 @@ pub(crate) fn look(
     })
 }
 
+/// A beginning of an id stands for it from so many characters behind the kind on.
+const LEAST: usize = 8;
+/// Lists on a terminal show so many at least.
+const SHOWN: usize = 12;
+/// So many are named of those that begin alike.
+const NAMED: u32 = 5;
+
 /// The session a person means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Which {
     /// The one that was used last.
     Last,
-    /// This one.
+    /// This one, or the only one that begins so.
     Id(SessionId),
 }
 
@@ -51,7 +58,7 @@ impl Which {
     /// Its id; `last` is that of a project.
     pub(crate) async fn find(self, archive: &Archive, project: Option<&Path>) -> Result<SessionId, Failure> {
         match self {
-            Self::Id(id) => Ok(id),
+            Self::Id(written) => whole(archive, written).await,
             Self::Last => {
                 let project = project_folder(project)?;
                 let filter = SessionFilter { cwd: Some(project.clone()) };
@@ -63,8 +70,44 @@ impl Which {
     }
 }
 
+/// The session that is called so or, if there is none, the one that begins so. One that is not there is for whoever looks it
+/// up to miss.
+async fn whole(archive: &Archive, written: SessionId) -> Result<SessionId, Failure> {
+    let mut found = archive.sessions_beginning(written.as_str(), NAMED + 1).await?;
+    let is_short = written.as_str().len() < SessionId::PREFIX.len() + LEAST;
+    match found.as_slice() {
+        [] => Ok(written),
+        [first, ..] if *first == written => Ok(written),
+        _ if is_short => Err(Failure::usage(format!(
+            "there is no session {written}; a beginning of an id needs at least {LEAST} characters behind {}; `soong-agent \
+             sessions` lists them",
+            SessionId::PREFIX
+        ))),
+        [one] => Ok(one.clone()),
+        _ => {
+            let more = if found.len() > NAMED as usize { " and others" } else { "" };
+            found.truncate(NAMED as usize);
+            let named = found.iter().map(SessionId::as_str).collect::<Vec<_>>().join(", ");
+            Err(Failure::usage(format!("several sessions begin with {written}: {named}{more}; write more of the id")))
+        }
+    }
+}
+
+/// The beginning of an id that lists on a terminal show: no other session begins so.
+pub(crate) async fn short(archive: &Archive, id: &SessionId) -> Result<String, Failure> {
+    let whole = id.as_str();
+    let mut length = SessionId::PREFIX.len() + SHOWN;
+    // Ids are ASCII.
+    while let Some(beginning) = whole.get(..length).filter(|beginning| beginning.len() < whole.len()) {
+        let found = archive.sessions_beginning(beginning, 2).await?;
+        let Some(other) = found.iter().find(|other| *other != id) else { return Ok(beginning.to_owned()) };
+        length = 1 + whole.bytes().zip(other.as_str().bytes()).take_while(|(one, other)| one == other).count();
+    }
+    Ok(whole.to_owned())
+}
+
 /// An id as it was written.
-pub(crate) fn session_id(place: &str, text: &str) -> Result<SessionId, Failure> {
+fn session_id(place: &str, text: &str) -> Result<SessionId, Failure> {
     let hint = "`soong-agent sessions` lists them";
     SessionId::parse(text).map_err(|error| Failure::usage(format!("{place}: {error}; {hint}")))
 }

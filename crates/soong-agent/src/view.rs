@@ -129,6 +129,12 @@ impl<'o> View<'o> {
         }
     }
 
+    /// What was kept for debugging, and how to find it.
+    pub(crate) fn where_exchanges_are(&mut self, session: &SessionId) {
+        let words = "what travels to and from the model server is kept (SOONG_AGENT_DEBUG); the files are listed by";
+        self.note(&format!("{words}: soong-agent cleanup artifacts --session {session}"));
+    }
+
     /// The session, and how to take it up again: with the words this was started by.
     pub(crate) fn how_to_go_on(&mut self, session: &SessionId, started_by: &str) {
         self.settle();

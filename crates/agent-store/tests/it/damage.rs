@@ -210,7 +210,7 @@ async fn the_archive_never_shows_less() {
         fs::write(place.database(), &good).unwrap();
         look_back(&place, &place.open().await, &artifact).await
     };
-    assert_eq!(whole.len(), 13);
+    assert_eq!(whole.len(), 15);
     let mut noticed = BTreeMap::new();
     for page in 0..good.len() / PAGE {
         let place = damaged("archive-damage", &good, page);
@@ -242,6 +242,8 @@ async fn the_archive_never_shows_less() {
         "node",
         "runs",
         "agents",
+        "sessions_beginning",
+        "last_question",
         "replay",
         "replay of a run",
         "artifacts",

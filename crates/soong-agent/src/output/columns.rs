@@ -7,6 +7,8 @@ pub(crate) const GAP: usize = 2;
 
 /// What is cut to less than this says nothing.
 const LEAST: usize = 4;
+/// Stands for what is not shown at all.
+const ELLIPSIS: &str = "…";
 
 /// A line for a terminal that grows column by column, as far as there is room.
 pub(crate) struct Columns {
@@ -31,8 +33,12 @@ impl Columns {
     pub(crate) fn add(&mut self, text: &str, columns: usize, colour: Option<Colour>) {
         let is_first = self.text.is_empty();
         let most = if is_first { columns } else { columns.min(self.room) };
-        // Where nothing but an ellipsis fits, not even that is worth it.
-        if most < LEAST && !is_first {
+        let all = self.width.of_all(text);
+        // Of so little nothing is shown but that there is something.
+        if most < LEAST.min(all) && !is_first {
+            if most >= self.width.of_all(ELLIPSIS) {
+                self.text.push_str(ELLIPSIS);
+            }
             self.room = 0;
             return;
         }

@@ -83,6 +83,16 @@ impl Width {
         Cow::Owned(format!("{ELLIPSIS}{}", &line[start.unwrap_or(line.len())..]))
     }
 
+    /// The end of a path, from the beginning of one of its parts on where one fits whole.
+    pub(crate) fn path_tail(self, path: &str, columns: usize) -> Cow<'_, str> {
+        let tail = self.tail(path, columns);
+        let Some(end) = tail.strip_prefix(ELLIPSIS).filter(|end| path.len() > end.len()) else { return tail };
+        match end.find('/').filter(|at| at + 1 < end.len()) {
+            Some(at @ 1..) => Cow::Owned(format!("{ELLIPSIS}{}", &end[at..])),
+            _ => tail,
+        }
+    }
+
     /// The border behind the last cluster that fits beside an ellipsis.
     fn fitting<'t>(self, clusters: impl Iterator<Item = (usize, &'t str)>, columns: usize) -> Option<usize> {
         let mut left = columns.saturating_sub(self.of(ELLIPSIS));

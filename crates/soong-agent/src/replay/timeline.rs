@@ -6,15 +6,16 @@
 use std::collections::HashMap;
 
 use agent_core::{
-    ArtifactInfo, ContentBlock, EventType, Node, NodeId, NodeType, ReplayPage, Role, RunId, RuntimeEvent, SessionId,
-    Timestamp, escape_for_terminal,
+    ArtifactInfo, ContentBlock, EventType, Node, NodeId, NodeType, ReplayPage, Role, RunId, RuntimeEvent, Timestamp,
+    escape_for_terminal,
 };
 
 use super::branches::{Branch, Branches};
-use crate::lines::{self, in_line, text};
+use crate::lines::{self, in_line, text, whole_line};
 use crate::moment;
 use crate::output::{Colour, Look};
 use crate::size::readable;
+use crate::stored::below_home;
 
 /// Turns pages into rows.
 pub(super) struct Timeline {
@@ -23,7 +24,7 @@ pub(super) struct Timeline {
     debug: bool,
     /// It begins with the session, so runs can be counted and branches told.
     whole: bool,
-    /// The project, as a beginning of paths.
+    /// The project: as the beginning of a path it goes without saying.
     project: String,
     rows: String,
     branches: Branches,
@@ -48,8 +49,8 @@ pub(super) enum Ending {
     Nothing,
     /// It has not ended yet.
     AtWork,
-    /// Its process ended; the session can be gone on with.
-    Interrupted(SessionId),
+    /// Its process ended; how the session can be gone on with.
+    Interrupted(String),
 }
 
 /// The nodes of a page that events refer to.
@@ -66,7 +67,7 @@ impl Timeline {
             look,
             debug,
             whole,
-            project: format!("{project}/"),
+            project: project.to_owned(),
             rows: String::new(),
             branches: Branches::default(),
             run: None,
@@ -91,10 +92,9 @@ impl Timeline {
         if self.run.is_some() {
             match ending {
                 Ending::Nothing => {}
-                Ending::AtWork => self.row(None, "now", Some(Colour::Green), "at work"),
-                Ending::Interrupted(session) => {
+                Ending::AtWork => self.at_work(),
+                Ending::Interrupted(how) => {
                     self.open_ends();
-                    let how = format!("go on with: soong-agent run --session-id {session} \"…\"");
                     self.row(
                         None,
                         "end",
@@ -211,18 +211,14 @@ impl Timeline {
             self.row(Some(&event.created_at), mark, Some(colour), &line);
         }
         for artifact in artifacts.iter().filter(|artifact| artifact.tool_call_id == event.tool_call_id) {
-            let name = in_line(&artifact.filename);
-            let line = format!("{}, {}, {}", artifact.artifact_id, name, readable(artifact.size_bytes));
+            let path = whole_line(&below_home(&artifact.path.to_string_lossy()));
+            let line = format!("{}: {path}", readable(artifact.size_bytes));
             self.row(None, "file", Some(Colour::Dim), &line);
         }
     }
 
     fn asked(&mut self, event: &RuntimeEvent) {
-        let tool = text(event, "tool_name").unwrap_or_default();
-        let targets = text(event, "target_scope").unwrap_or_default();
-        let short = |path| str::strip_prefix(path, &self.project).unwrap_or(path);
-        let targets = targets.split('\n').map(short).collect::<Vec<_>>().join(", ");
-        let line = in_line(format!("{tool} {targets}").trim_end());
+        let line = lines::question(event, &self.project);
         if let Some(run) = &mut self.run {
             run.questions.push((request_of(event), line));
         }
@@ -257,8 +253,8 @@ impl Timeline {
         }
         let interrupted = event.payload.get("error").and_then(|error| error.get("details")?.get("kind")?.as_str())
             == Some("interrupted");
+        self.open_ends();
         if interrupted {
-            self.open_ends();
             // When that was found out says nothing about the run.
             self.row(None, "end", Some(Colour::Yellow), "interrupted: the process ended during the run");
         } else {
@@ -277,7 +273,18 @@ impl Timeline {
         self.run = None;
     }
 
-    /// What a run that was interrupted left open.
+    /// What goes on at this moment.
+    fn at_work(&mut self) {
+        let question = self.run.as_ref().and_then(|run| Some(run.questions.last()?.1.clone()));
+        match question {
+            Some(question) => {
+                self.row(None, "now", Some(Colour::Yellow), &format!("waits for an answer: {question}"));
+            }
+            None => self.row(None, "now", Some(Colour::Green), "at work"),
+        }
+    }
+
+    /// What a run left open: its process ended, or nothing could be stored any more.
     fn open_ends(&mut self) {
         let Some(run) = &mut self.run else { return };
         let (questions, calls) = (std::mem::take(&mut run.questions), std::mem::take(&mut run.calls));

@@ -7,7 +7,7 @@ use agent_testkit::{Call, Reply, Stop};
 use serde_json::json;
 
 use crate::process::Running;
-use crate::support::{World, calls, read, sh, write};
+use crate::support::{BIN, World, calls, read, sh, write};
 use crate::terminal::Terminal;
 
 /// CLI-2: a file holds exactly the answer; what the model says between tool calls, tool lines, usage and the session are
@@ -36,6 +36,24 @@ fn a_file_holds_just_the_answer() {
             "3 turns",
             &session,
         ]);
+    }
+}
+
+/// CLI-2, DEC-26: where stdout and stderr are one file or pipe, what is said after an answer begins a line, and the answer
+/// is as long as ever.
+#[test]
+fn an_answer_in_a_log() {
+    let world = World::new("answer_in_a_log");
+    for (answer, wanted) in
+        [("Seven.", "Seven.\n1 turn, "), ("Seven.\n", "Seven.\n1 turn, "), ("7\n\n", "7\n\n1 turn, ")]
+    {
+        for log in ["", ">log 2>&1; cat log; exit", ">log 2>>log; cat log; exit"] {
+            world.server.push(Reply::text(answer));
+            let mut shell = world.home.command("sh");
+            shell.args(["-c", &format!("\"$0\" run hi 2>&1 {log}"), BIN]);
+            let said = Running::start(shell).ends().exits(0).stdout;
+            assert!(said.starts_with(wanted), "{answer:?} {log}: {said:?}");
+        }
     }
 }
 

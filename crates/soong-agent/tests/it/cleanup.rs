@@ -9,6 +9,7 @@ use rustix::process::Signal;
 
 use crate::process::{Ended, Running};
 use crate::support::{BIN, World, calls, sh};
+use crate::terminal::Terminal;
 
 /// A session with a result that was too long and is in an artifact.
 fn with_artifact(world: &World) -> String {
@@ -53,6 +54,7 @@ fn artifacts() {
     assert_eq!(files(&world).len(), 2, "nothing goes in a dry run");
     let removed = as_told(&world, &shown).exits(0).says(&["removed 1 file, 200.0 kB"]);
     assert_eq!(removed.stdout, shown.stdout);
+    assert_eq!(columns[5], "--all");
     assert!(!fs::exists(columns[4]).unwrap() && files(&world).len() == 1);
     world.goes_on(&session);
 
@@ -63,6 +65,29 @@ fn artifacts() {
     world.run(&["cleanup", "artifacts", "--all", "--yes"]).exits(0).answers("").says(&["removed 0 files"]);
 }
 
+/// CLI-5: on a terminal a list says of which session a file is and what it is called, and why it may go.
+#[test]
+fn artifacts_on_a_terminal() {
+    let world = World::new("cleanup_terminal");
+    let session = with_artifact(&world);
+    let name = files(&world)[0].file_name().unwrap().to_str().unwrap().to_owned();
+    for (columns, age, arguments, why) in [
+        (80, false, &["--all"][..], "--all"),
+        (100, true, &["--all"], "--all"),
+        (100, true, &["--all", "--older-than", "0s"], "older than 0s"),
+        (100, true, &["--all", "--max-bytes", "1kB"], "over 1kB"),
+    ] {
+        let command = world.on_terminal([&["cleanup", "artifacts"], arguments].concat());
+        let (code, screen) = Terminal::start_of(columns, command).ends();
+        let row = screen.lines().next().unwrap();
+        assert!(code == 0 && row.trim_start().starts_with("200.0 kB  sess_"), "{screen}");
+        let words: Vec<_> = row.split_whitespace().collect();
+        assert!(words[2].len() < 25 && session.starts_with(words[2]) && row.contains(&format!("  {why}  ")), "{row}");
+        assert!(row.ends_with(&format!("/{name}")) && row.chars().count() < usize::from(columns), "{row}");
+        assert!(!age || row.contains(" ago") || row.contains("just now"), "{row}");
+    }
+}
+
 /// PRV-14, ART-3: with SOONG_AGENT_DEBUG each exchange with the server is a file, and cleanup takes it without `--all`.
 #[test]
 fn raw_exchanges() {
@@ -71,9 +96,20 @@ fn raw_exchanges() {
     world.run(&["run", "Be quiet."]).exits(0);
     let mut command = world.agent(["run", "Tell."]);
     command.env("SOONG_AGENT_DEBUG", "1");
-    Running::start(command).ends().exits(0);
+    let ended = Running::start(command).ends().exits(0);
+    let list = format!("soong-agent cleanup artifacts --session {}", ended.session());
+    ended.says(&["SOONG_AGENT_DEBUG", &list]);
     let kept = files(&world);
     assert_eq!(kept.len(), 1);
+    let listed = world.run(&list.split(' ').skip(1).collect::<Vec<_>>()).exits(0).stdout;
+    assert!(listed.contains(kept[0].to_str().unwrap()) && listed.ends_with("\tmade for debugging\n"), "{listed}");
+    for off in ["", "0", "False", "no", "OFF"] {
+        world.server.push(Reply::text("Quiet."));
+        let mut command = world.agent(["run", "Be quiet."]);
+        command.env("SOONG_AGENT_DEBUG", off);
+        Running::start(command).ends().exits(0).never_says(&["SOONG_AGENT_DEBUG"]);
+        assert_eq!(files(&world).len(), 1, "{off}");
+    }
     let kept = fs::read_to_string(&kept[0]).unwrap();
     assert!(kept.contains("Tell.") && kept.contains("Told."), "{kept}");
     world.run(&["cleanup", "artifacts", "--yes"]).exits(0).says(&["removed 1 file"]);
@@ -130,9 +166,11 @@ fn a_session() {
     let session = with_artifact(&world);
     let kept = world.session("hi", "Hello.");
     let shown = world.run(&["cleanup", "session", &session]).exits(0).says(&["nothing was removed"]);
+    let shown = shown.says(&["session \"Be long.\", of ~/project, last used "]);
     assert!(shown.stdout.contains("1 run, 4 messages,") && shown.stdout.contains("1 file, 200.0 kB"), "{shown:?}");
     world.run(&["replay", &session]).exits(0);
     let done = as_told(&world, &shown).exits(0);
+    let done = done.says(&["session \"Be long.\", of ~/project, last used "]);
     assert_eq!(done.stdout, shown.stdout, "what went is what was shown");
     for arguments in
         [&["replay", &session][..], &["cleanup", "session", &session], &["run", "--session-id", &session, "hi"]]
@@ -153,7 +191,7 @@ fn wrong_words() {
         (&["cleanup"][..], "artifacts"),
         (&["cleanup", "tasks"], "tasks"),
         (&["cleanup", "session"], "SESSION"),
-        (&["cleanup", "session", "last"], "sess_"),
+        (&["cleanup", "session", "Last"], "sess_"),
         (&["cleanup", "artifacts", "--older-than", "30"], "30d, 12h"),
         (&["cleanup", "artifacts", "--older-than", "-1d"], "unexpected argument"),
         (&["cleanup", "artifacts", "--max-bytes", "1.5GB"], "500MB, 1GiB"),

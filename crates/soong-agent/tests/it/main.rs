@@ -10,6 +10,7 @@ mod cleanup;
 mod configuration;
 mod interrupted;
 mod messages;
+mod names;
 mod process;
 mod project;
 mod prompts;

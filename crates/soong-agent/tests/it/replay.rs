@@ -11,8 +11,9 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use crate::big;
+use crate::names::made;
 use crate::process::Running;
-use crate::support::{World, calls, command, read, sh, write};
+use crate::support::{BIN, World, calls, command, read, sh, write};
 use crate::terminal::Terminal;
 use crate::watched::wait_until;
 
@@ -96,7 +97,8 @@ fn what_is_not_there() {
         (&["replay", &session, "--request", &request("0")], "turn"),
         (&["replay", &session, "--request", &request("x")], "run_…:2"),
         (&["replay", &session, "--request", run], "run_…:2"),
-        (&["replay", &session, "--turn", "1"], "--run"),
+        (&["replay", &session, "--turn", "2"], "turn"),
+        (&["replay", &session, "--path", "."], "--path"),
         (&["replay"], "SESSION"),
     ] {
         world.run(arguments).exits(2).answers("").says(&[words]);
@@ -135,6 +137,45 @@ fn after_a_kill() {
     assert!(first.ends_with("end    interrupted: the process ended during the run"), "{after}");
     assert!(second.contains("failed code.run_command: interrupted") && second.contains("| Still here.\n"), "{after}");
     assert!(!after.contains("the last one was interrupted"), "{after}");
+}
+
+/// CLI-5: the words that go on with a session do so from where they are shown; where nothing can, that is said.
+#[test]
+fn from_another_folder() {
+    let world = World::new("replay_elsewhere");
+    let project = world.home.root.join("else where");
+    fs::create_dir(&project).unwrap();
+    let project = project.canonicalize().unwrap();
+    made(&world, "sess_elsewhere", &project);
+    made(&world, "sess_here", &world.home.project.canonicalize().unwrap());
+    let here = world.run(&["replay", "sess_here"]).exits(0).stdout;
+    assert!(here.ends_with("; go on with: soong-agent run --session-id sess_here \"…\"\n"), "{here}");
+    let shown = world.run(&["replay", "sess_elsewhere"]).exits(0).stdout;
+    let told = shown.rsplit_once("go on with: soong-agent ").expect("a command is named").1.replace('…', "hi");
+    world.server.push(Reply::text("Yes."));
+    let mut shell = world.home.command("sh");
+    shell.args(["-c", &format!("exec \"$0\" {told}"), BIN]);
+    assert_eq!(Running::start(shell).ends().exits(0).answers("Yes.").session(), "sess_elsewhere");
+
+    let refused = world.run(&["run", "--session-id", "sess_elsewhere", "hi"]).exits(2).one_error();
+    refused.says(&["belongs to the project", "--path '"]).never_says(&["gone"]);
+    made(&world, "sess_elsewhere_too", &project);
+    fs::remove_dir(&project).unwrap();
+    let shown = world.run(&["replay", "sess_elsewhere_too"]).exits(0).stdout;
+    assert!(shown.contains("its project folder ~/else where is gone") && !shown.contains("soong-agent run"), "{shown}");
+    world.run(&["run", "--session-id", "sess_elsewhere", "hi"]).exits(2).one_error().says(&["its folder is gone"]);
+}
+
+/// ART-2, CLI-5: a result that was stored in a file is named so that it can be read.
+#[test]
+fn files_of_results() {
+    let world = World::new("replay_files");
+    world.configure("model.context_window = 131072");
+    world.server.script([calls(sh("yes long | head -n 40050")), Reply::text("Long.")]);
+    let session = world.run_answered("Be long.", "1\n").exits(0).session();
+    let shown = world.run(&["replay", &session]).exits(0).stdout;
+    let path = shown.lines().find_map(|row| row.strip_prefix("       file   200.3 kB: ~/")).expect("a file");
+    assert!(fs::read_to_string(world.home.root.join(path)).unwrap().starts_with("long\nlong\n"), "{path}");
 }
 
 /// STO-7: a branch is seen where it begins, and what it goes on from; what it left behind stays in the timeline.

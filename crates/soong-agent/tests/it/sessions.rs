@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use unicode_width::UnicodeWidthStr;
 
 use crate::process::{Ended, Running};
-use crate::support::World;
+use crate::support::{World, calls, write};
 use crate::terminal::Terminal;
 
 /// Columns of each line.
@@ -144,6 +144,68 @@ fn standings() {
     assert_eq!(states(&world.run(&["sessions"]).exits(0)), ["completed", "cancelled", "failed"]);
 }
 
+/// CLI-5: a session that waits for an answer says so, with the question; its timeline does, too.
+#[test]
+fn a_session_that_asks() {
+    let world = World::new("sessions_asks");
+    world.server.script([calls(write("count.txt", "2\n")), Reply::text("Counted.")]);
+    let mut running = Running::asked(world.agent(["run", "Count the brews."]));
+    running.says("allow?");
+    let session = world.sessions().remove(0);
+    let state = || columns(&world.run(&["sessions"]).exits(0))[0][3].to_owned();
+    let question = "code.write_file count.txt";
+    assert_eq!(state(), format!("asks by pid {}: {question}", running.pid().as_raw_nonzero()));
+    let (_, screen) = Terminal::start_of(120, world.on_terminal(["sessions"])).ends();
+    assert!(screen.contains("asks") && screen.contains(&format!("{question}? Count the brews.")), "{screen}");
+    let shown = world.run(&["replay", &session]).exits(0).stdout;
+    let (header, rows) = shown.split_once("\n\n").unwrap();
+    assert!(header.ends_with(&format!("; waits for an answer: {question}")), "{shown}");
+    assert!(rows.ends_with(&format!("       now    waits for an answer: {question}\n")), "{shown}");
+    running.types(b"1\n");
+    running.ends().exits(0).answers("Counted.");
+    assert_eq!(state(), "completed");
+    assert!(!world.run(&["replay", &session]).exits(0).stdout.contains("waits"));
+}
+
+/// CLI-5: what was cut says so, and a path is what it is, in columns for scripts as well.
+#[test]
+fn nothing_is_cut_in_silence() {
+    let world = World::new("sessions_cut");
+    let odd = world.home.root.join("odd\tand\nodder  path");
+    fs::create_dir(&odd).unwrap();
+    world.server.push(Reply::text("Long."));
+    let message = "word ".repeat(99);
+    world.run(&["run", "--path", odd.to_str().unwrap(), &message]).exits(0);
+    world.session(&"exactly. ".repeat(50)[..400], "Not cut.");
+    let ended = world.run(&["sessions"]).exits(0);
+    let lines = columns(&ended);
+    assert_eq!(lines[0][5], "exactly. ".repeat(50)[..400].trim_end());
+    assert!(lines[1][4].ends_with("/odd\\tand\\nodder  path"), "{lines:?}");
+    let words = lines[1][5].strip_suffix('…').expect("a mark");
+    assert!(words.len() > 380 && message.starts_with(words), "{words}");
+}
+
+/// CLI-4: a project that neither exists nor ever had a session is a wrong argument; so is a search for no word.
+#[test]
+fn nothing_to_look_for() {
+    let world = World::new("sessions_misspelt");
+    for stored in [false, true] {
+        if stored {
+            world.session("hi", "Hello.");
+        }
+        for arguments in
+            [&["sessions", "--path", "nonesuch/x"][..], &["sessions", "--path", "nonesuch", "--search", "hi"]]
+        {
+            world.run(arguments).exits(2).answers("").one_error().says(&["nonesuch", "does not exist", "--path"]);
+        }
+        for words in [&[""][..], &[" "], &["", "\t"]] {
+            let refused = world.run(&[&["sessions", "--search"], words].concat()).exits(2).answers("").one_error();
+            refused.says(&["--search", "no word"]);
+        }
+    }
+    assert_eq!(columns(&world.run(&["sessions", "--path", ".", "--search", "", "hi"]).exits(0)).len(), 1);
+}
+
 /// CLI-5: every word must occur; the line shows where.
 #[test]
 fn searching() {
@@ -179,7 +241,7 @@ fn secrets_are_not_listed() {
     assert!(excerpt.contains("model: So the deploy token is") && excerpt.contains(" today."), "{excerpt}");
 }
 
-/// CLI-5: on a terminal no line is wider than it, whatever was said, and ids are whole.
+/// CLI-5: on a terminal no line is wider than it, whatever was said, and of what was said something is there.
 #[test]
 fn as_wide_as_the_terminal() {
     let world = World::new("sessions_width");
@@ -194,7 +256,11 @@ fn as_wide_as_the_terminal() {
             let rows: Vec<_> = screen.lines().collect();
             assert_eq!(rows.len(), 3, "{screen}");
             for (row, session) in rows.iter().zip(sessions.iter().rev()) {
-                assert!(row.starts_with(session.as_str()), "{screen}");
+                let id = row.split_whitespace().next().unwrap();
+                assert!(id.len() >= 17 && id.len() < 25 && session.starts_with(id), "{screen}");
+                let words = row.strip_prefix(id).unwrap();
+                assert!(["…", "hi", "Hello."].iter().any(|end| words.ends_with(end)), "{screen}");
+                assert!(columns < 60 || mark.is_empty() || row.contains("model: Hello."), "{screen}");
                 assert!(row.width() < usize::from(columns), "{columns}: {row}");
             }
             let whole = columns >= 132;

@@ -27,6 +27,20 @@ fn help_has_examples() {
     }
 }
 
+/// CLI-5: help says what an option does not do.
+#[test]
+fn help_is_honest() {
+    let world = World::new("help_honest");
+    let help = world.run(&["replay", "--help"]).exits(0).stdout;
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["What tools were given and gave back is not among it", "before it took the form that the provider's"]
+    {
+        assert!(help.contains(words), "{words}: {help}");
+    }
+    let help = world.run(&["sessions", "--help"]).exits(0).stdout;
+    assert!(help.contains("With --search the last column is the place that was found"), "{help}");
+}
+
 /// CLI-4: wrong usage is 2, said on stderr, and creates nothing.
 #[test]
 fn wrong_usage() {

@@ -41,6 +41,22 @@ fn columns_of_a_display() {
     assert_eq!(wrapped("| ", ": ", &cyrillic, Width::new(20, true), Breaks::Anywhere).len(), 3);
 }
 
+/// CLI-5: of a path that is cut whole parts are shown, where one fits.
+#[test]
+fn ends_of_paths() {
+    let width = Width::new(80, false);
+    for (path, columns, shown) in [
+        ("~/a/b.txt", 9, "~/a/b.txt"),
+        ("~/sessions/art_0123/out.txt", 19, "…/art_0123/out.txt"),
+        ("~/sessions/art_0123/out.txt", 18, "…/out.txt"),
+        ("~/sessions/art_0123/out.txt", 6, "….txt"),
+        ("~/sessions/art_0123/", 8, "…_0123/"),
+        ("…/a", 9, "…/a"),
+    ] {
+        assert_eq!(width.path_tail(path, columns), shown, "{path} {columns}");
+    }
+}
+
 /// CLI-02: what does not fit gives way to an ellipsis, at the border of a character as people see it.
 #[test]
 fn parts_of_a_line() {

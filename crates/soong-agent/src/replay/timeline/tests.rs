@@ -217,16 +217,35 @@ fn interrupted_runs() {
         "       lost   code.run_command make: began; what came of it was not stored",
         "       end    interrupted: the process ended during the run",
     ];
-    let ending = Ending::Interrupted(SessionId::parse("sess_1").unwrap());
+    let ending = Ending::Interrupted("go on so".to_owned());
     let shown = session.shown(false, &ending);
-    assert_eq!(shown.trim_end(), format!("{}; go on with: soong-agent run --session-id sess_1 \"…\"", rows.join("\n")));
-    assert!(session.shown(false, &Ending::AtWork).ends_with("\n       now    at work\n"));
+    assert_eq!(shown.trim_end(), format!("{}; go on so", rows.join("\n")));
+    let asks = session.shown(false, &Ending::AtWork);
+    assert!(asks.ends_with("> Build.\n       now    waits for an answer: code.write_file a.txt\n"), "{asks}");
 
     let error = json!({"message": "process ended during the run", "details": {"kind": "interrupted"}});
     session.event(EventType::LoopFailed, 90_000, json!({"error": error}));
     session.check(&rows);
     let next = session.run().user("Again.").done(1).shown(false, &ending);
     assert!(next.ends_with("end    completed; 2 turns, 512 tokens in, 9 out, 1.0 s\n"), "{next}");
+}
+
+/// CLI-5, RUN-21: a call whose result could not be stored is told as lost, whatever ended the run.
+#[test]
+fn lost_results() {
+    let begun = |call: &str| json!({"tool_name": "code.run_command", "tool_call": call, "summary": call, "call": call});
+    let mut session = Session::default();
+    session.run().user("Build.").tool(EventType::ToolStarted, 1, begun("make"));
+    session.tool(EventType::ToolStarted, 1, begun("true")).tool(EventType::ToolCompleted, 2, begun("true"));
+    session.event(EventType::LoopFailed, 3, json!({"error": {"message": "the disk is full"}, "turns": 1}));
+    session.check(&[
+        "",
+        "run 1  run_1  2026-12-01 13:28 UTC",
+        "> Build.",
+        " 0:02  ok     code.run_command true: true",
+        "       lost   code.run_command make: began; what came of it was not stored",
+        " 0:03  end    failed: the disk is full; 1 turn, tokens unknown, 3.0 s",
+    ]);
 }
 
 /// CLI-5, STO-7: where another branch begins is seen, and on what it goes on.
@@ -286,21 +305,21 @@ fn artifacts_of_calls() {
     );
     session.artifacts.push(ArtifactInfo {
         artifact_id: agent_core::ArtifactId::parse("art_1").unwrap(),
-        session_id: SessionId::parse("sess_1").unwrap(),
+        session_id: agent_core::SessionId::parse("sess_1").unwrap(),
         agent_id: None,
         run_id: None,
         node_id: None,
         tool_call_id: Some(agent_core::ToolCallId::parse("c1").unwrap()),
-        path: "/home/u/x".into(),
+        path: "/elsewhere/art_1/stdout\n.txt".into(),
         filename: "stdout\n.txt".to_owned(),
         mime_type: None,
-        size_bytes: 123_456,
+        size_bytes: 348_894,
         summary: None,
         metadata: agent_core::Object::new(),
         created_at: Timestamp::from_unix_millis(0),
     });
     let shown = session.shown(false, &Ending::Nothing);
-    assert!(shown.ends_with("code.run_command make\n       file   art_1, stdout\\n.txt, 123.4 kB\n"), "{shown}");
+    assert!(shown.ends_with("make\n       file   348.9 kB: /elsewhere/art_1/stdout\\n.txt\n"), "{shown}");
 }
 
 /// CLI-01: nothing that was said or done acts on a terminal or passes for a row of ours, however narrow it is.

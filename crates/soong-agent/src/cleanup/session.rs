@@ -1,0 +1,86 @@
+//! `soong-agent cleanup session`.
+
+use agent_core::{
+    Archive, ArtifactCleanup, DeletedSession, RuntimeError, SessionId, SessionListing, StoreError, shorten,
+};
+
+use crate::Outcome;
+use crate::exit::{Exit, Failure};
+use crate::lines::{counted, one_line, whole_line};
+use crate::moment;
+use crate::output::{Colour, Output};
+use crate::size::readable;
+use crate::stored::below_home;
+
+/// The beginning of a message that a person recognises a session by.
+const TITLE: usize = 60;
+
+/// What would go with a session.
+pub(super) async fn show(archive: &Archive, id: &SessionId, output: &mut Output) -> Outcome {
+    let listing = archive.session(id).await?;
+    if let Some(owner) = listing.owner {
+        let in_use = StoreError::SessionActive { session_id: id.clone(), owner: Some(owner) };
+        return Err(RuntimeError::Store(in_use).into());
+    }
+    let (mut events, mut nodes) = (0, 0);
+    let mut replay = archive.replay_session(id, None, None, true).await?;
+    while let Some(page) = replay.next().await? {
+        events += page.events.len() as u64;
+        nodes += page.nodes.len() as u64;
+    }
+    let all = ArtifactCleanup { session_id: Some(id.clone()), include_all: true, ..ArtifactCleanup::default() };
+    let files = archive.cleanup_artifacts(&all).await?;
+    say_which(&listing, output);
+    let went =
+        Went { runs: listing.summary.runs, nodes, events, files: files.candidates.len() as u64, bytes: files.bytes };
+    output.page(&went.line(id));
+    let words = ["soong-agent", "cleanup", "session", id.as_str(), "--yes"];
+    output.note(&format!("nothing was removed. To remove it: {}", words.join(" ")));
+    Ok(Exit::Completed)
+}
+
+pub(super) async fn remove(archive: &Archive, id: &SessionId, output: &mut Output) -> Outcome {
+    // One that cannot be listed can be removed all the same.
+    let listing = archive.session(id).await;
+    let DeletedSession { nodes, events, runs, artifacts, bytes, failures, .. } = archive.delete_session(id).await?;
+    if let Ok(listing) = listing {
+        say_which(&listing, output);
+    }
+    output.page(&Went { runs, nodes, events, files: artifacts, bytes }.line(id));
+    for failure in &failures {
+        output.error(&format!("not removed: {}: {}", failure.path.display(), failure.message));
+    }
+    if !failures.is_empty() {
+        let left = format!("the session is gone, but {} could not be removed", counted(failures.len() as u64, "file"));
+        return Err(Failure::failed(format!("{left}: remove what is named above by hand")));
+    }
+    output.note("removed");
+    Ok(Exit::Completed)
+}
+
+/// By what a person knows it.
+fn say_which(listing: &SessionListing, output: &mut Output) {
+    let session = &listing.summary.session;
+    let words = listing.summary.first_message.as_deref().map(one_line).filter(|words| !words.is_empty());
+    let words = words.map(|words| format!("\"{}\", ", shorten(&words, TITLE))).unwrap_or_default();
+    let project = whole_line(&below_home(&session.cwd));
+    let used = moment::ago(&session.updated_at, moment::now());
+    output.marked_wrapped("session", Colour::Dim, &format!("{words}of {project}, last used {used}"));
+}
+
+/// What goes with a session.
+struct Went {
+    runs: u64,
+    nodes: u64,
+    events: u64,
+    files: u64,
+    bytes: u64,
+}
+
+impl Went {
+    fn line(&self, id: &SessionId) -> String {
+        let Self { runs, nodes, events, files, bytes } = self;
+        let (runs, nodes, events) = (counted(*runs, "run"), counted(*nodes, "message"), counted(*events, "event"));
+        format!("{id}: {runs}, {nodes}, {events}, {}, {}\n", counted(*files, "file"), readable(*bytes))
+    }
+}
