@@ -36,6 +36,7 @@ impl Tools {
             memory_dir: home.join("memory"),
             wal_dir: home.join("tasks"),
             session_db: home.join("sessions.sqlite"),
+            sessions_dir: home.join("sessions"),
             plans_dir: project.join(".soong-agent/plans"),
             home,
         };

@@ -22,6 +22,7 @@ static RULES: LazyLock<Option<PathRules>> = LazyLock::new(|| {
         memory_dir: "/home/u/.soong-agent/memory".into(),
         wal_dir: "/home/u/ws/.soong-agent/tasks".into(),
         session_db: "/home/u/.soong-agent/sessions.sqlite".into(),
+        sessions_dir: "/home/u/.soong-agent/sessions".into(),
         plans_dir: "/home/u/ws/.soong-agent/plans".into(),
     };
     PathRules::new(places, &SENSITIVE.map(str::to_owned)).ok()

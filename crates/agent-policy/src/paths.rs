@@ -118,6 +118,8 @@ impl PathRules {
         }
         let database = format!("{}*", pattern::quoted(&places.session_db));
         patterns.push((pattern::Pattern::Path(database.clone()), Why::new("session database", SECRETS)));
+        let sessions = pattern::quoted(&places.sessions_dir);
+        patterns.push((pattern::Pattern::Path(sessions), Why::new("sessions folder", SECRETS)));
         let mut anchors: Vec<PathBuf> = Vec::new();
         for pattern in written() {
             let anchor = pattern::anchor(pattern, &places).or_else(|| pattern::usual_place(pattern, &places));

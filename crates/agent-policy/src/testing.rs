@@ -21,6 +21,7 @@ pub(crate) fn places() -> Places {
         memory_dir: "/home/u/.soong-agent/memory".into(),
         wal_dir: "/t/ws/.soong-agent/tasks".into(),
         session_db: "/home/u/.soong-agent/sessions.sqlite".into(),
+        sessions_dir: "/home/u/.soong-agent/sessions".into(),
         plans_dir: "/t/ws/.soong-agent/plans".into(),
     }
 }

@@ -95,6 +95,12 @@ macro_rules! event_types {
                 match self { $($(EventType::$name => $text,)*)* }
             }
 
+            /// The type behind a stored string.
+            #[must_use]
+            pub fn from_stored(text: &str) -> Option<Self> {
+                match text { $($($text => Some(EventType::$name),)*)* _ => None }
+            }
+
             fn kind(self) -> Kind {
                 match self { $($(EventType::$name => Kind::$kind,)*)* }
             }
@@ -143,12 +149,6 @@ event_types! {
 }
 
 impl EventType {
-    /// The type behind a stored string.
-    #[must_use]
-    pub fn from_stored(text: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|t| t.as_str() == text)
-    }
-
     /// Seen only with `debug`, in inspect and in replay (EVT-1).
     #[must_use]
     pub fn is_debug_only(self) -> bool {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use agent_engine::{Input, Outcome, ResultKind, Verdict};
-use agent_policy::{Facts, quote_argv, shorten};
+use agent_policy::{Facts, SecretPatterns, quote_argv, shorten};
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, Object, ToolCall, ToolCallId, ToolDefinition};
 use agent_store::ArtifactWriter;
 use agent_tools::{CallContext, Fence, Prepared, PreparedCall, ProgressSink, Registry, Tool, ToolOutput};
@@ -111,7 +111,7 @@ impl Calls {
         let open = Open { cancel: cancel.clone(), tool: None, facts: None, handle: None, progress: Some(progress) };
         self.open.insert(id.clone(), open);
         let tools = Arc::clone(&self.tools);
-        let redactor = self.run.redactor.clone();
+        let (redactor, live) = (self.run.redactor.clone(), Arc::clone(&self.run.live));
         async move {
             let name = call.name.clone();
             let work = caught(&name, prepare(&tools, call, context));
@@ -122,7 +122,7 @@ impl Calls {
             };
             match result {
                 Ok((definition, prepared)) => {
-                    let summary = summary(&prepared.facts, &redactor);
+                    let summary = summary(&prepared.facts, &redactor, &live.patterns);
                     let prepared =
                         Box::new(PreparedHandle { definition, facts: Arc::new(prepared.facts), handle: prepared.call });
                     Done::Prepared { call: id, prepared, summary }
@@ -287,8 +287,9 @@ fn outcome(run: &RunContext, output: ToolOutput) -> Outcome {
 }
 
 /// What a call will do, in one line: the command, or the targets as the model wrote them, or its preview's first line. Secrets
-/// are taken out of the words before they are quoted and cut, as half of one is not recognised.
-fn summary(facts: &Facts, redactor: &Redactor) -> String {
+/// are taken out of the words before they are quoted and cut, and what looks like one before it is cut, as half of one is not
+/// recognised.
+fn summary(facts: &Facts, redactor: &Redactor, patterns: &SecretPatterns) -> String {
     let redacted = |word: &str| {
         let mut word = word.to_owned();
         redactor.text(&mut word);
@@ -301,7 +302,7 @@ fn summary(facts: &Facts, redactor: &Redactor) -> String {
         }
         None => redacted(facts.preview.lines().next().unwrap_or_default()),
     };
-    shorten(&line, SUMMARY_COLUMNS).into()
+    shorten(&patterns.redact(&line).text, SUMMARY_COLUMNS).into()
 }
 
 fn lost_handle() -> ErrorPayload {

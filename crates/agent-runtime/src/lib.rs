@@ -44,5 +44,6 @@ pub use handle::{CancelResult, RunHandle, RunResult};
 pub use live::{EventStream, StreamTaken};
 pub use raw::RawExchanges;
 pub use runtime::{Runtime, StartOptions, UserMessage};
+pub use sessions::project_name;
 pub use settings::{Ports, RuntimeSettings};
 pub use sources::{check_budgets, system_prompt};

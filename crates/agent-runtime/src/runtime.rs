@@ -23,7 +23,7 @@ use crate::live::Live;
 use crate::raw::RunExchanges;
 use crate::redact::Redactor;
 use crate::session::{Open, RunContext, Session, fresh_id};
-use crate::sessions::Sessions;
+use crate::sessions::{Sessions, project_name};
 use crate::sources::{RunSources, run_sources, system_prompt, tool_set};
 use crate::{Ports, RawExchanges, RuntimeError, RuntimeSettings};
 
@@ -92,7 +92,7 @@ impl Runtime {
             tool_set: Mutex::new(None),
             sessions: Sessions::new(
                 Arc::clone(&store),
-                settings.project.to_string_lossy().into_owned(),
+                project_name(&settings.project),
                 settings.budgets.context_window,
             ),
             archive,

@@ -214,3 +214,24 @@ fn interrupted(status: RunStatus) -> ErrorPayload {
     };
     ErrorPayload::new(ErrorCode::InternalError, message).detail("kind", "interrupted")
 }
+
+/// A project folder as sessions name it. One that is no UTF-8 is written out byte by byte, so that no two share a name; that
+/// form begins with no `/`, as every folder does.
+#[must_use]
+pub fn project_name(folder: &std::path::Path) -> String {
+    use std::fmt::Write as _;
+    use std::os::unix::ffi::OsStrExt as _;
+    if let Some(name) = folder.to_str() {
+        return name.to_owned();
+    }
+    folder.as_os_str().as_bytes().iter().fold("bytes:".to_owned(), |mut name, byte| {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => name.push(char::from(*byte)),
+            other => {
+                // Writing to a string cannot fail.
+                let _ = write!(name, "%{other:02X}");
+            }
+        }
+        name
+    })
+}

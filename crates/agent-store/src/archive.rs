@@ -196,6 +196,8 @@ pub struct DeletedSession {
     pub bytes: u64,
     /// Files that could not be removed.
     pub failures: Vec<FileFailure>,
+    /// Why words of it may still be in the search index, until the next search clears them.
+    pub index_left: Option<String>,
 }
 
 /// What the deletion of artifacts removed.

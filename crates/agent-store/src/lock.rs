@@ -62,7 +62,9 @@ pub(crate) fn is_held(sessions_dir: &Path, session_id: &SessionId) -> Result<boo
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(&path) {
         Ok(file) => file,
-        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(false),
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) || is_no_lock(&e) => {
+            return Ok(false);
+        }
         Err(e) => return Err(fault("open the lock", &path, e)),
     };
     match file.try_lock_shared() {
@@ -71,6 +73,12 @@ pub(crate) fn is_held(sessions_dir: &Path, session_id: &SessionId) -> Result<boo
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(e)) => Err(fault("look at the lock", &path, e)),
     }
+}
+
+/// What lies there is no file that anybody can hold: a link to itself, a socket. Whoever claims the session is told.
+fn is_no_lock(error: &io::Error) -> bool {
+    let no_lock = [rustix::io::Errno::LOOP, rustix::io::Errno::NXIO];
+    rustix::io::Errno::from_io_error(error).is_some_and(|errno| no_lock.contains(&errno))
 }
 
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {

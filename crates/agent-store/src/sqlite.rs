@@ -30,7 +30,7 @@ use agent_protocol::{AgentId, ArtifactId, Node, NodeId, RunId, RuntimeEvent, Ses
 
 use rusqlite::Connection;
 
-use self::fault::Site;
+use self::fault::{Outcome, Site};
 use self::ownership::Claimant;
 use self::readers::Readers;
 use self::writer::Writer;
@@ -102,12 +102,18 @@ impl SqliteStore {
 }
 
 impl SqliteStore {
-    /// Each try is a piece of work of its own, so that nobody waits for a lock in the writer's thread.
-    async fn claim(&self, session_id: SessionId) -> Result<(SessionRow, Lease), StoreError> {
+    /// Makes or claims a session. Each try is a piece of work of its own, so that nobody waits for a lock in the writer's
+    /// thread.
+    async fn own<T: Send + 'static>(
+        &self,
+        step: &'static str,
+        work: impl Fn(&Claimant, &Connection) -> Outcome<T> + Send + Sync + 'static,
+    ) -> Result<T, StoreError> {
         let deadline = Instant::now() + CLAIM_PATIENCE;
+        let work = Arc::new(work);
         loop {
-            let (claimant, id) = (self.claimant.clone(), session_id.clone());
-            match self.writer.write("claim the session in", move |tx| claimant.claim(tx, &id)).await {
+            let (claimant, work) = (self.claimant.clone(), Arc::clone(&work));
+            match self.writer.write(step, move |tx| work(&claimant, tx)).await {
                 Err(StoreError::SessionActive { .. }) if Instant::now() < deadline => {
                     blocking(|| std::thread::sleep(CLAIM_PAUSE)).await?;
                 }
@@ -135,12 +141,12 @@ fn require_absolute(path: &Path) -> Result<(), StoreError> {
 
 impl SessionStore for SqliteStore {
     fn create_session(&self, new: NewSession) -> StoreFuture<'_, Lease> {
-        let claimant = self.claimant.clone();
-        Box::pin(self.writer.write("create the session in", move |tx| claimant.create(tx, &new)))
+        Box::pin(self.own("create the session in", move |claimant, tx| claimant.create(tx, &new)))
     }
 
     fn claim_session(&self, session_id: &SessionId) -> StoreFuture<'_, (SessionRow, Lease)> {
-        Box::pin(self.claim(session_id.clone()))
+        let session_id = session_id.clone();
+        Box::pin(self.own("claim the session in", move |claimant, tx| claimant.claim(tx, &session_id)))
     }
 
     fn commit(&self, lease: &Lease, commit: Commit) -> StoreFuture<'_, Committed> {

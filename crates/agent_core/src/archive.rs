@@ -57,7 +57,6 @@ impl ArchiveBuilder {
     /// be opened.
     pub async fn open(self) -> Result<Archive, BuildError> {
         let edges = Edges::look();
-        let home = edges.home(self.home_dir.as_deref())?;
         let database = match &self.session_db_path {
             Some(path) => resolved(&edges.absolute(path)?),
             None => self.configured(&edges)?,
@@ -65,7 +64,7 @@ impl ArchiveBuilder {
         if is_unused(&database) {
             return Err(BuildError::NothingStored { path: database });
         }
-        let store = Arc::new(SqliteStore::open_to_look(store_settings(database, &home)).await?);
+        let store = Arc::new(SqliteStore::open_to_look(store_settings(database)).await?);
         Ok(Archive::new(Arc::clone(&store) as _, store))
     }
 

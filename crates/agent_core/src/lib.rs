@@ -59,6 +59,7 @@ pub use agent_runtime::{
     Owner, PermissionCallback, RebuildError, Replay, ReplayCursor, ReplayPage, ReplayResult, RunHandle, RunInfo,
     RunInspection, RunResult, RuntimeError, SearchHit, SessionFilter, SessionInfo, SessionListing, SessionStatus,
     SessionSummary, Standing, StartOptions, StreamTaken, TurnInspection, TurnReply, TurnReport, UserMessage,
+    project_name,
 };
 pub use agent_store::StoreError;
 pub use agent_tools::{

@@ -58,11 +58,11 @@ impl Settings<'_> {
     }
 
     pub(crate) fn store(&self) -> StoreSettings {
-        store_settings(self.database(), &self.places.home)
+        store_settings(self.database())
     }
 
     pub(crate) fn sessions_dir(&self) -> PathBuf {
-        sessions_dir(&self.places.home)
+        sessions_dir(&self.database())
     }
 
     fn database(&self) -> PathBuf {
@@ -83,6 +83,7 @@ impl Settings<'_> {
             memory_dir: at(&config.memory.memory_dir),
             wal_dir: at(&config.task.wal_dir),
             session_db: self.database(),
+            sessions_dir: self.sessions_dir(),
             plans_dir: at(&config.plan.default_dir),
         };
         let mut rules = PathRules::new(places, &config.tools.sensitive_paths)?;
@@ -215,13 +216,27 @@ impl Settings<'_> {
     }
 }
 
-/// How a session database beside this home is opened.
-pub(crate) fn store_settings(database: PathBuf, home: &Path) -> StoreSettings {
-    StoreSettings { database, sessions_dir: sessions_dir(home), busy_timeout: BUSY_TIMEOUT, clock: Clock::system() }
+/// How a session database is opened.
+pub(crate) fn store_settings(database: PathBuf) -> StoreSettings {
+    StoreSettings {
+        sessions_dir: sessions_dir(&database),
+        database,
+        busy_timeout: BUSY_TIMEOUT,
+        clock: Clock::system(),
+    }
 }
 
-fn sessions_dir(home: &Path) -> PathBuf {
-    home.join("sessions")
+/// Locks and artifacts lie beside their database, since a lock that two homes look for in two places is none: `sessions` for
+/// `sessions.sqlite`, `other.sqlite.sessions` for any other name.
+fn sessions_dir(database: &Path) -> PathBuf {
+    match database.file_name() {
+        Some(name) if name != "sessions.sqlite" => {
+            let mut name = name.to_owned();
+            name.push(".sessions");
+            database.with_file_name(name)
+        }
+        _ => database.with_file_name("sessions"),
+    }
 }
 
 fn stance(word: Stance) -> agent_policy::Stance {

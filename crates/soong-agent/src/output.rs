@@ -127,12 +127,12 @@ impl Output {
     /// A line for people.
     pub(crate) fn note(&mut self, line: &str) {
         self.break_line();
-        self.write_stderr(&format!("{}\n", escape_for_terminal(line)));
+        self.write_stderr(&format!("{}\n", below(&escape_for_terminal(line))));
     }
 
     /// A line whose beginning is coloured where colours are.
     pub(crate) fn marked(&mut self, mark: &str, colour: Colour, line: &str) {
-        self.marked_rows(mark, colour, &[format!("{mark} {}", escape_for_terminal(line))]);
+        self.marked_rows(mark, colour, &[format!("{mark} {}", below(&escape_for_terminal(line)))]);
     }
 
     /// Text of the model among our notes, with a border: it could be written so as to look like a note or a question.
@@ -325,6 +325,11 @@ fn without_controls(text: &str) -> String {
         shown.push(if harmless { c } else { char::REPLACEMENT_CHARACTER });
     }
     shown
+}
+
+/// Further lines of a note are set in: a name with a line break in it does not begin a line of ours.
+fn below(text: &str) -> String {
+    text.replace('\n', "\n  ")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agent_core::{Archive, Role, SearchHit, SessionFilter, SessionListing};
+use agent_core::{Archive, Role, RuntimeError, SearchHit, SessionFilter, SessionListing, StoreError};
 
 use crate::Outcome;
 use crate::cli::SessionsArguments;
@@ -112,8 +112,12 @@ impl Wanted<'_> {
             return Ok(found);
         }
         for hit in self.archive.search_sessions(&self.words, &self.filter, limit, offset).await? {
-            let listing = self.archive.session(&hit.summary.session.session_id).await?;
-            found.push(self.found(listing, excerpt(&hit)).await?);
+            match self.archive.session(&hit.summary.session.session_id).await {
+                Ok(listing) => found.push(self.found(listing, excerpt(&hit)).await?),
+                // It was deleted while we looked.
+                Err(RuntimeError::Store(StoreError::SessionNotFound { .. })) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok(found)
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agent_core::{Archive, ArchiveBuilder, BuildError, SessionFilter, SessionId};
+use agent_core::{Archive, ArchiveBuilder, BuildError, SessionFilter, SessionId, project_name};
 
 use crate::Outcome;
 use crate::exit::Failure;
@@ -136,7 +136,7 @@ pub(crate) fn project_folder(given: Option<&Path>) -> Result<String, Failure> {
         Some(parent) if real.is_file() => parent.to_owned(),
         _ => real,
     };
-    Ok(folder.to_string_lossy().into_owned())
+    Ok(project_name(&folder))
 }
 
 /// The path with every link of its existing part resolved, and what no longer exists behind it.

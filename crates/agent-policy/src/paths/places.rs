@@ -23,6 +23,8 @@ pub struct Places {
     pub wal_dir: PathBuf,
     /// `context.session_db_path`.
     pub session_db: PathBuf,
+    /// The folder that holds a folder per session: locks, and what was too big for a result.
+    pub sessions_dir: PathBuf,
     /// `plan.default_dir`.
     pub plans_dir: PathBuf,
 }
@@ -54,6 +56,7 @@ impl Places {
             memory_dir: checked("memory", &self.memory_dir)?,
             wal_dir: checked("task journal", &self.wal_dir)?,
             session_db: checked("session database", &self.session_db)?,
+            sessions_dir: checked("sessions folder", &self.sessions_dir)?,
             plans_dir: checked("plans", &self.plans_dir)?,
         })
     }
@@ -92,6 +95,7 @@ impl Places {
         let mut rules = vec![
             rule(fold_path(&self.memory_dir), "belongs to the memory"),
             rule(fold_path(&self.wal_dir), "belongs to the task journal"),
+            rule(fold_path(&self.sessions_dir), "holds the sessions"),
         ];
         // SQLite's own files beside the database.
         rules.extend(

@@ -133,10 +133,17 @@ fn process_memory() {
 /// PRM-2: a session database that was configured elsewhere is as sensitive.
 #[test]
 fn database_elsewhere() {
-    let rules = rules_for(Places { session_db: "/var/lib/agent[1]/s.db".into(), ..places() });
-    for (path, expected) in
-        [("/var/lib/agent[1]/s.db", true), ("/var/lib/agent[1]/s.db-wal", true), ("/var/lib/agent1/s.db", false)]
-    {
+    let rules = rules_for(Places {
+        session_db: "/var/lib/agent[1]/s.db".into(),
+        sessions_dir: "/var/lib/agent[1]/s.db.sessions".into(),
+        ..places()
+    });
+    for (path, expected) in [
+        ("/var/lib/agent[1]/s.db", true),
+        ("/var/lib/agent[1]/s.db-wal", true),
+        ("/var/lib/agent[1]/s.db.sessions/sess_1/artifacts/art_1/stdout.txt", true),
+        ("/var/lib/agent1/s.db", false),
+    ] {
         assert_eq!(rules.sensitive(Path::new(path)).is_some(), expected, "{path}");
     }
 }
@@ -395,9 +402,14 @@ fn where_commands_start() {
 /// COD-8, COD-13: our own files are never written, wherever they are.
 #[test]
 fn never_written() {
-    let rules =
-        rules_for(Places { memory_dir: "/t/ws/notes".into(), session_db: "/t/ws/data/s.db".into(), ..places() });
+    let rules = rules_for(Places {
+        memory_dir: "/t/ws/notes".into(),
+        session_db: "/t/ws/data/s.db".into(),
+        sessions_dir: "/t/ws/data/s.db.sessions".into(),
+        ..places()
+    });
     for (path, expected) in [
+        ("/t/ws/data/s.db.sessions/sess_1/lock", true),
         ("/home/u/.soong-agent", true),
         ("/home/u/.soong-agent/hooks.json", true),
         ("/home/u/.SOONG-agent/tools/x.json", true),

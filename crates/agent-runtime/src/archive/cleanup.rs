@@ -65,7 +65,8 @@ impl Archive {
             result.candidates.push(candidate);
         }
         if options.dry_run {
-            result.bytes = result.candidates.iter().map(|candidate| candidate.bytes).sum();
+            let bytes = result.candidates.iter().map(|candidate| candidate.bytes);
+            result.bytes = bytes.fold(0, u64::saturating_add);
         }
         Ok(result)
     }

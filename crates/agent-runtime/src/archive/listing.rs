@@ -1,5 +1,6 @@
 //! Sessions as they stand in lists.
 
+use agent_policy::SecretPatterns;
 use agent_protocol::{ContentBlock, EventType, Node, RunStatus, RuntimeEvent};
 use agent_store::{Owner, RunRow, SearchHit, SessionSummary};
 use serde_json::Value;
@@ -35,9 +36,11 @@ pub enum Standing {
     Ended(RunStatus),
 }
 
-/// Behind how many characters the store cuts a first message.
+/// Characters of a first message. The store hands out far more, so that secrets are seen whole before it is cut.
 const FIRST_MESSAGE: usize = 400;
-/// Stands where it did.
+/// Behind how many characters the store cuts it.
+const STORED_MESSAGE: usize = 4000;
+/// Stands where it was cut.
 const CUT: char = '…';
 
 impl Archive {
@@ -87,13 +90,7 @@ impl Archive {
             screen::run(patterns, run);
         }
         if let Some(text) = first_message {
-            let cut = text.strip_suffix(CUT).filter(|kept| kept.chars().count() == FIRST_MESSAGE).map(str::len);
-            text.truncate(cut.unwrap_or(text.len()));
-            *text = patterns.redact(text).text.into_owned();
-            if cut.is_some() {
-                drop_broken_word(text);
-                text.push(CUT);
-            }
+            *text = first_words(patterns, text);
         }
         Ok(())
     }
@@ -128,6 +125,21 @@ fn meaning(run: &RunRow, owned: bool) -> Standing {
 /// Whether a later owner of the session ended it in its process's place (RUN-20).
 fn was_interrupted(run: &RunRow) -> bool {
     run.error.as_ref().and_then(|error| error.details.get("kind")) == Some(&Value::from("interrupted"))
+}
+
+/// What is shown of a first message.
+fn first_words(patterns: &SecretPatterns, text: &str) -> String {
+    let kept = text.strip_suffix(CUT).filter(|kept| kept.chars().count() == STORED_MESSAGE);
+    let mut shown = patterns.redact(kept.unwrap_or(text)).text.into_owned();
+    if kept.is_some() {
+        drop_broken_word(&mut shown);
+        shown.push(CUT);
+    }
+    if let Some((end, _)) = shown.char_indices().nth(FIRST_MESSAGE) {
+        shown.truncate(end);
+        shown.push(CUT);
+    }
+    shown
 }
 
 /// Half a token looks like nothing in particular.

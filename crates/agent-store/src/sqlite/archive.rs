@@ -8,9 +8,8 @@ use agent_protocol::{ArtifactId, NodeId, RunId, RuntimeEvent, SessionId};
 use super::search::{self, Query};
 use super::{SqliteStore, apply, blocking, clear, database, listing, ownership, strays, timeline};
 use crate::{
-    AgentRow, ArtifactPlace, DeletedArtifacts, DeletedSession, FileFailure, Lease, Owner, PlacedArtifact, ReplayCursor,
-    ReplayPage, ReplayScope, RunRow, SearchHit, SessionArchive, SessionFilter, SessionSummary, StoreError, StoreFuture,
-    StrayFile,
+    AgentRow, ArtifactPlace, DeletedArtifacts, DeletedSession, Lease, Owner, PlacedArtifact, ReplayCursor, ReplayPage,
+    ReplayScope, RunRow, SearchHit, SessionArchive, SessionFilter, SessionSummary, StoreError, StoreFuture, StrayFile,
 };
 
 /// How long readers may keep the log from being emptied after a deletion. Other writers wait meanwhile.
@@ -105,8 +104,8 @@ impl SessionArchive for SqliteStore {
                 drop(lease);
                 removed
             });
-            let mut removed = removed.await?;
-            removed.failures.extend(self.wipe().await);
+            let removed = removed.await?;
+            let index_left = self.wipe().await;
             Ok(DeletedSession {
                 session_id,
                 nodes: rows.nodes,
@@ -116,6 +115,7 @@ impl SessionArchive for SqliteStore {
                 artifacts: rows.artifacts,
                 bytes: removed.bytes,
                 failures: removed.failures,
+                index_left,
             })
         })
     }
@@ -178,10 +178,9 @@ impl SqliteStore {
     }
 
     /// Clears what a deletion leaves in the index and in the log. What fails is told: the session itself is gone.
-    async fn wipe(&self) -> Option<FileFailure> {
+    async fn wipe(&self) -> Option<String> {
         if let Err(error) = self.clean_index().await {
-            let message = format!("words of the session may remain in the search index until the next search: {error}");
-            return Some(FileFailure { path: self.site.path.clone(), message });
+            return Some(error.payload().message);
         }
         let site = Arc::clone(&self.site);
         // Whoever reads an older state keeps the log as it is; it is overwritten in time.

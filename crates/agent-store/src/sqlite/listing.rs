@@ -12,8 +12,8 @@ use super::read::{self, all, first};
 use super::{decode, sql};
 use crate::{AgentRow, ArtifactPlace, PlacedArtifact, RunRow, SessionFilter, SessionRow, SessionSummary, StoreError};
 
-/// Characters of a first message that a list shows.
-const FIRST_MESSAGE: usize = 400;
+/// Characters of a first message: more than a list shows, so that whoever takes secrets out of it sees them whole.
+const FIRST_MESSAGE: usize = 4000;
 /// Sorts behind every character of an id.
 const BEHIND: char = char::MAX;
 /// Key in a node's metadata that says that core speaks in the user's place.
@@ -89,12 +89,12 @@ fn first_message(conn: &Connection, session_id: &SessionId) -> Outcome<Option<St
 }
 
 /// At most so many characters, and a mark where there were more.
-fn cut(mut text: String, characters: usize) -> String {
-    if let Some((end, _)) = text.char_indices().nth(characters) {
-        text.truncate(end);
-        text.push('…');
+fn cut(text: String, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        // A copy, so that the rest of a long one does not stay in memory.
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
     }
-    text
 }
 
 pub(super) fn runs(conn: &Connection, session_id: &SessionId, limit: u32, offset: u32) -> Outcome<Vec<RunRow>> {

@@ -142,7 +142,8 @@ impl Filling<'_> {
             let event = reader.event(row)?;
             if event.node_id.is_some() && event.node_id != named {
                 named.clone_from(&event.node_id);
-                if self.take_nodes_to(named.as_ref())? || !self.has_room(size) {
+                // The event stays with the nodes it names, even where these have filled the page.
+                if self.take_nodes_to(named.as_ref())? {
                     return Ok(true);
                 }
             }

@@ -44,6 +44,7 @@ impl Tree {
             memory_dir: home.join("memory"),
             wal_dir: home.join("tasks"),
             session_db: home.join("sessions.sqlite"),
+            sessions_dir: home.join("sessions"),
             plans_dir: self.project().join(".soong-agent/plans"),
             home,
         };

@@ -42,7 +42,8 @@ pub(super) async fn show(archive: &Archive, id: &SessionId, output: &mut Output)
 pub(super) async fn remove(archive: &Archive, id: &SessionId, output: &mut Output) -> Outcome {
     // One that cannot be listed can be removed all the same.
     let listing = archive.session(id).await;
-    let DeletedSession { nodes, events, runs, artifacts, bytes, failures, .. } = archive.delete_session(id).await?;
+    let DeletedSession { nodes, events, runs, artifacts, bytes, failures, index_left, .. } =
+        archive.delete_session(id).await?;
     if let Ok(listing) = listing {
         say_which(&listing, output);
     }
@@ -53,6 +54,9 @@ pub(super) async fn remove(archive: &Archive, id: &SessionId, output: &mut Outpu
     if !failures.is_empty() {
         let left = format!("the session is gone, but {} could not be removed", counted(failures.len() as u64, "file"));
         return Err(Failure::failed(format!("{left}: remove what is named above by hand")));
+    }
+    if let Some(why) = index_left {
+        output.note(&format!("words of it stay in the search index until the next search: {why}"));
     }
     output.note("removed");
     Ok(Exit::Completed)

@@ -283,6 +283,7 @@ fn grants_do_not_open_what_is_denied() {
     let roomy = rules_for(Places {
         home: "/other".into(),
         session_db: "/other/s".into(),
+        sessions_dir: "/other/s.sessions".into(),
         memory_dir: "/other/m".into(),
         ..places()
     });

@@ -22,11 +22,11 @@ impl Oldest {
     }
 
     pub(super) fn add(&mut self, candidate: CleanupCandidate) {
-        self.bytes += candidate.bytes;
+        self.bytes = self.bytes.saturating_add(candidate.bytes);
         self.heap.push(ByAge(candidate));
         let Some(enough) = self.enough else { return };
         while let Some(ByAge(newest)) = self.heap.peek() {
-            let without = self.bytes - newest.bytes;
+            let without = self.bytes.saturating_sub(newest.bytes);
             if without < enough {
                 break;
             }

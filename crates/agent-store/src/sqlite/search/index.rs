@@ -118,7 +118,9 @@ pub(in super::super) fn add(tx: &Connection, pieces: &[Piece]) -> Outcome<()> {
         let Some(number) = number else { continue };
         let mut add = tx.prepare_cached(sql::ADD_TEXT)?;
         for (place, text) in &piece.texts {
-            add.execute(params![first_row(number) + i64::try_from(*place).unwrap_or(i64::MAX), text])?;
+            // A place that no session reaches, in a damaged file: its row would be another session's.
+            let Ok(place) = u32::try_from(*place) else { continue };
+            add.execute(params![first_row(number) + i64::from(place), text])?;
         }
     }
     Ok(())
