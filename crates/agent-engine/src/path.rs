@@ -64,6 +64,8 @@ pub struct Omitted {
     pub turns: usize,
     /// How many of the loaded nodes come before the first of them: pinned ones.
     pub at: usize,
+    /// How many of the loaded nodes come before the last of them: all that are pinned.
+    pub pinned: usize,
 }
 
 /// The active path. It grows together with the commit that stores its nodes, and only then.

@@ -224,6 +224,8 @@ impl Driver {
         if let Some(raw) = &self.raw {
             writes.extend(raw.take().await);
         }
+        // Should this fail, they go with the next try: rows of the run, of files that were made, of what was seen.
+        let besides = writes.clone();
         let status = wanted.iter().rev().find_map(|write| match write {
             Wanted::Run(patch) => Some(patch.status),
             _ => None,
@@ -237,7 +239,10 @@ impl Driver {
         if let Some(status) = status {
             writes.push(agent_status(&self.context, status));
         }
-        self.context.commit(writes).await?;
+        if let Err(error) = self.context.commit(writes).await {
+            self.prelude = besides;
+            return Err(error);
+        }
         if let Some(status) = status.filter(|status| !status.is_terminal()) {
             self.standing.send_modify(|standing| standing.status = status);
         }

@@ -19,6 +19,9 @@ pub(crate) const REQUEST: &str = "request";
 /// `kind` in the metadata of these artifacts, by which cleanup knows them (ART-3).
 const KIND: &str = "raw";
 
+/// Exchanges of a run kept in memory until its next commit.
+const KEPT: usize = 32;
+
 /// Takes exchanges from an adapter and gives them to the runs they belong to. Those of no run that listens are dropped.
 #[derive(Debug, Clone, Default)]
 pub struct RawExchanges(Arc<Mutex<HashMap<RunId, Vec<RawExchange>>>>);
@@ -46,6 +49,10 @@ impl RawExchanges {
         if let Some(run) = run
             && let Some(kept) = self.runs().get_mut(&run)
         {
+            // Attempts at a server that is loading are many; the latest tell most.
+            if kept.len() == KEPT {
+                kept.remove(0);
+            }
             kept.push(exchange);
         }
     }

@@ -39,7 +39,8 @@ impl Sessions {
     /// For a model with this window, in tokens.
     pub(crate) fn new(store: Arc<dyn SessionStore>, project: String, window: u64) -> Arc<Self> {
         // More than the window has no request, since a path that was just read is weighed by the same estimates.
-        let recent = Recent { tokens: window, always: PINNED.to_vec() };
+        // The results of a reply are shortened to two fifths of what the messages may take, which is well above this.
+        let recent = Recent { tokens: window, results: window / 16, always: PINNED.to_vec() };
         Arc::new(Self { store, project, recent, known: Mutex::default(), resting: Mutex::default() })
     }
 
@@ -127,10 +128,13 @@ impl Sessions {
         let Some(leaf) = active else {
             return Ok(Rest { path: Path::new(), calibration: Calibration::default(), started: None });
         };
-        let RecentPath { omitted_nodes, omitted_turns, nodes_before, nodes } =
+        let RecentPath { omitted_nodes, omitted_turns, nodes_before, nodes_pinned, nodes } =
             self.store.load_recent(id, leaf, &self.recent).await?;
         let last_run = nodes.last().map(|node| node.run_id.clone());
-        let path = Path::without(Omitted { nodes: omitted_nodes, turns: omitted_turns, at: nodes_before }, nodes);
+        let path = Path::without(
+            Omitted { nodes: omitted_nodes, turns: omitted_turns, at: nodes_before, pinned: nodes_pinned },
+            nodes,
+        );
         // Only the last run can have left calls open: every run answers those it finds.
         let started = match last_run.filter(|_| !path.unanswered().is_empty()) {
             Some(run) => Some(self.started_calls(&run).await?),

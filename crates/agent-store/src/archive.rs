@@ -10,8 +10,8 @@ use crate::{AgentRow, ArtifactRow, Lease, Owner, RunRow, SessionRow, StoreFuture
 /// Reads never wait for a writer and need no lease. What deletes needs the session's lease, so that nothing goes while
 /// somebody works on it.
 pub trait SessionArchive: Send + Sync {
-    /// At most `limit` sessions, the one whose run began last first, after the first `offset`. The order does not depend on
-    /// the clock.
+    /// At most `limit` sessions after the first `offset`, the one used last first: whose run began or ended last. The order does
+    /// not depend on the clock.
     fn list_sessions(&self, filter: &SessionFilter, limit: u32, offset: u32) -> StoreFuture<'_, Vec<SessionSummary>>;
 
     /// A session as a list shows it, if there is one.

@@ -109,6 +109,8 @@ pub struct AgentRow {
 pub struct Recent {
     /// At least so many tokens, if the path has them.
     pub tokens: u64,
+    /// The results of one reply count as no more than this, however big they are: they may be shortened.
+    pub results: u64,
     /// Besides, nodes of these types, wherever they stand.
     pub always: Vec<NodeType>,
 }
@@ -122,6 +124,8 @@ pub struct RecentPath {
     pub omitted_turns: usize,
     /// How many of `nodes` come before the first one that was left out.
     pub nodes_before: usize,
+    /// How many of `nodes` come before the end of the path: what is always wanted.
+    pub nodes_pinned: usize,
     /// The others, root first.
     pub nodes: Vec<Node>,
 }

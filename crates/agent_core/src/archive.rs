@@ -78,7 +78,18 @@ impl ArchiveBuilder {
 /// Whether nothing was ever stored there. What is wrong with a file that exists is for the store to say.
 fn is_unused(database: &Path) -> bool {
     match database.metadata() {
-        Ok(file) => file.is_file() && file.len() == 0,
+        // Beside a log with something in it an empty file is damaged (DEC-74).
+        Ok(file) => file.is_file() && file.len() == 0 && !has_content(&with_end(database, "-wal")),
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     }
+}
+
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+fn has_content(path: &Path) -> bool {
+    path.metadata().is_ok_and(|file| file.len() > 0)
 }

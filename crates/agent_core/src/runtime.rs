@@ -77,7 +77,7 @@ impl AgentRuntime {
         self.archive.clone()
     }
 
-    /// At most `limit` sessions after the first `offset`, of all projects, the one whose run began last first.
+    /// At most `limit` sessions after the first `offset`, of all projects, the one used last first: whose run began or ended last.
     ///
     /// # Errors
     /// If the store cannot be read.

@@ -133,10 +133,11 @@ impl Run {
         Self {
             limits,
             run_id,
-            path,
             sources: None,
             phase: Phase::Idle,
-            window: Window::default(),
+            // The report names the first node behind those that are only pinned, as it would with the whole path.
+            window: Window { first_kept: path.omitted().pinned },
+            path,
             epoch: Epoch::default(),
             calibration,
             prompt_counts: PromptCounts::default(),

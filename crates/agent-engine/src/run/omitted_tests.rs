@@ -86,6 +86,7 @@ fn the_older_part_need_not_be_there() {
             nodes: gone.len(),
             turns: gone.iter().filter(|node| node.role == Role::Assistant).count(),
             at: older.iter().take_while(|node| is_pinned(node)).count(),
+            pinned: older.iter().filter(|node| is_pinned(node)).count(),
         };
         let loaded: Vec<_> = older.iter().filter(|node| is_pinned(node)).chain(newer).cloned().collect();
         let pinned = older.len() - gone.len();

@@ -51,7 +51,7 @@ impl Archive {
         Self { store, archive, screen: Screen::of(patterns), closes: false }
     }
 
-    /// At most `limit` sessions after the first `offset`, the one whose run began last first.
+    /// At most `limit` sessions after the first `offset`, the one used last first: whose run began or ended last.
     ///
     /// # Errors
     /// If the store cannot be read.

@@ -1,8 +1,8 @@
 //! Doing a commit inside its transaction.
 
 use agent_protocol::{
-    AgentId, AgentStatus, EventDraft, EventId, Node, NodeDraft, NodeId, RunId, RunPatch, RuntimeEvent, SessionId,
-    Timestamp, ToolCallId, Usage,
+    AgentId, AgentStatus, EventDraft, EventId, Node, NodeDraft, NodeId, RunId, RunPatch, RunStatus, RuntimeEvent,
+    SessionId, Timestamp, ToolCallId, Usage,
 };
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use serde_json::Value;
@@ -108,7 +108,11 @@ impl Apply<'_> {
             ],
         )?;
         self.must_be_one(added, "agent", run.agent_id.as_str())?;
-        self.run(sql::USE_SESSION, params![self.session_id.as_str(), run.run_id.as_str()]).map(drop)
+        // One that waits has not begun.
+        if run.status != RunStatus::Queued {
+            self.run(sql::USE_SESSION, params![self.session_id.as_str(), run.run_id.as_str()])?;
+        }
+        Ok(())
     }
 
     fn set_run(&self, patch: &RunPatch) -> Outcome<()> {
@@ -128,6 +132,12 @@ impl Apply<'_> {
             ],
         )?;
         self.must_be_one(changed, "run", self.commit.run_id.as_str())?;
+        if patch.status == RunStatus::Running {
+            let names = params![self.session_id.as_str(), self.commit.run_id.as_str()];
+            if self.run(sql::BEGIN_RUN, names)? == 1 {
+                self.run(sql::USE_SESSION, names)?;
+            }
+        }
         // The latest session is the one where something ended last, not only where something began last.
         if patch.status.is_terminal() {
             self.run(sql::USE_SESSION_AGAIN, params![self.session_id.as_str()])?;

@@ -153,6 +153,9 @@ impl SessionArchive for SqliteStore {
 impl SqliteStore {
     /// Adds to the index what it lacks, in pieces, so that other writers get their turn between them.
     async fn fill_index(&self) -> Result<(), StoreError> {
+        if !self.readers.read("look for the search index of", search::exists).await? {
+            self.writer.write("make the search index of", search::make).await?;
+        }
         let mut after = String::new();
         loop {
             let read = move |conn: &_| search::gather(conn, &after);

@@ -37,23 +37,29 @@ pub(super) fn load_recent(
 ) -> Outcome<RecentPath> {
     let spine = spine(conn, session_id, leaf)?;
     let is_pinned = |vertebra: &&Vertebra| recent.always.contains(&vertebra.node_type);
-    let (older, newer) = spine.split_at(border(&spine, recent.tokens));
+    let (older, newer) = spine.split_at(border(&spine, recent));
     let (pinned, omitted): (Vec<_>, Vec<_>) = older.iter().partition(is_pinned);
     Ok(RecentPath {
         omitted_nodes: omitted.len(),
         omitted_turns: omitted.iter().filter(|vertebra| vertebra.role == Role::Assistant).count(),
         nodes_before: older.iter().take_while(is_pinned).count(),
+        nodes_pinned: pinned.len(),
         nodes: bodies(conn, session_id, pinned.into_iter().chain(newer).collect())?,
     })
 }
 
 /// Where so many tokens of the end begin: not between a call and its results.
-fn border(spine: &[Vertebra], tokens: u64) -> usize {
-    let mut left = tokens;
-    let mut at = spine.len();
+fn border(spine: &[Vertebra], recent: &Recent) -> usize {
+    let (mut left, mut results, mut at) = (recent.tokens, 0_u64, spine.len());
     while at > 0 && (left > 0 || spine.get(at).is_some_and(|vertebra| vertebra.role == Role::Tool)) {
         at -= 1;
-        left = left.saturating_sub(spine[at].token_count.max(1));
+        let tokens = spine[at].token_count.max(1);
+        if spine[at].role == Role::Tool {
+            results = results.saturating_add(tokens);
+        } else {
+            left = left.saturating_sub(tokens).saturating_sub(results.min(recent.results));
+            results = 0;
+        }
     }
     at
 }

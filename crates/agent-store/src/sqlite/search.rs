@@ -11,7 +11,7 @@ mod text;
 mod words;
 
 pub(super) use find::find;
-pub(super) use index::{add, clean, forget, gather, is_dirty};
+pub(super) use index::{add, clean, exists, forget, gather, is_dirty, make};
 pub(super) use words::Query;
 
 /// Bits of a row id that hold the node's place.

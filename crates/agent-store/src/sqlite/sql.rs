@@ -98,6 +98,11 @@ statements! {
     /// After the run is added: its session is the one that was used last.
     USE_SESSION = "
         UPDATE sessions SET used = (SELECT number FROM runs WHERE run_id = ?2), last_run_id = ?2 WHERE session_id = ?1";
+    /// A run that waited gets its number when it begins.
+    BEGIN_RUN = "
+        UPDATE runs SET number = (SELECT coalesce(max(used), 0) + 1 FROM sessions)
+        WHERE run_id = ?2
+              AND NOT EXISTS (SELECT 1 FROM sessions WHERE session_id = ?1 AND last_run_id = ?2)";
     /// A run that ends uses its session once more.
     USE_SESSION_AGAIN = "
         UPDATE sessions SET used = (SELECT max(used) + 1 FROM sessions)
@@ -244,6 +249,7 @@ statements! {
     /// Only if nobody else has been there since.
     SET_INDEXED = "
         UPDATE search_sessions SET indexed = ?3 WHERE session_id = ?1 AND indexed = ?2 RETURNING number";
+    HAS_INDEX = "SELECT 1 FROM sqlite_schema WHERE name = 'search_text'";
     ADD_TEXT = "INSERT INTO search_text (rowid, text) VALUES (?1, ?2)";
     TEXTS_WITH = "SELECT rowid FROM search_text WHERE search_text MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid";
     NUMBERED_SESSION = "
@@ -271,6 +277,13 @@ statements! {
     /// Overwrites what costs no further page.
     OVERWRITE_CHEAPLY = "PRAGMA secure_delete = FAST";
 }
+
+/// The index of words: it knows words and places, not the text. Not among the statements, since those are planned on a database
+/// that has it.
+pub(super) const MAKE_INDEX: &str = "
+    CREATE VIRTUAL TABLE IF NOT EXISTS search_text USING fts5 (
+        text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+    )";
 
 #[cfg(test)]
 mod tests;

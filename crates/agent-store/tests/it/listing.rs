@@ -10,8 +10,8 @@ use agent_protocol::{
     Usage,
 };
 use agent_store::{
-    Clock, NewAgent, NewSession, SessionArchive, SessionFilter, SessionStore, SessionSummary, SqliteStore, StoreError,
-    Write,
+    Clock, Commit, NewAgent, NewRun, NewSession, SessionArchive, SessionFilter, SessionStore, SessionSummary,
+    SqliteStore, StoreError, Write,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -27,6 +27,34 @@ async fn list(store: &SqliteStore, filter: &SessionFilter, limit: u32, offset: u
 async fn names(store: &SqliteStore) -> Vec<String> {
     let all = list(store, &SessionFilter::default(), u32::MAX, 0).await;
     all.into_iter().map(|summary| summary.session.session_id.to_string()).collect()
+}
+
+/// RUN-1: a run that waits has not begun: the session's last run is the one that began last, in whatever order rows come.
+#[tokio::test]
+async fn a_queued_run_is_not_the_last_one() {
+    let place = Place::new("list-queued");
+    let store = place.open().await;
+    let first = Writing::begin(&store, "1").await;
+    let status = |status| RunPatch {
+        status,
+        end_reason: None,
+        end_node_id: None,
+        turn_count: 0,
+        usage: Usage::default(),
+        error: None,
+    };
+    let waits = run_id("run_waits");
+    let Write::Run(row) = first.new_run() else { unreachable!() };
+    let row = Write::Run(NewRun { run_id: waits.clone(), status: RunStatus::Queued, ..row });
+    let of = |writes| Commit { agent_id: first.agent(), run_id: waits.clone(), writes };
+    store.commit(&first.lease, of(vec![row])).await.unwrap();
+    let last = async || store.session_summary(first.session()).await.unwrap().unwrap().last_run.unwrap().run_id;
+    assert_eq!(last().await, first.run);
+    store.commit(&first.lease, first.commit(vec![ended()])).await.unwrap();
+    store.commit(&first.lease, of(vec![Write::RunPatch(status(RunStatus::Running))])).await.unwrap();
+    assert_eq!(last().await, waits);
+    let runs = store.runs(first.session(), 10, 0).await.unwrap();
+    assert_eq!(runs.iter().map(|run| &run.run_id).collect::<Vec<_>>(), [&first.run, &waits]);
 }
 
 fn ended() -> Write {
@@ -162,14 +190,14 @@ async fn a_session_is_known_by_its_first_message() {
         draft
     };
     let text = |text: &str| vec![ContentBlock::text(text)];
-    let long = "ä日".repeat(300);
+    let long = "ä日".repeat(3000);
     let blocks: Vec<ContentBlock> =
         serde_json::from_value(json!([{"type": "json", "data": 1}, {"type": "text", "text": "second"}])).unwrap();
     for (n, (drafts, expected)) in [
         (vec![], None),
         (vec![said(text("model"), Role::Assistant, false)], None),
         (vec![said(text("core"), Role::User, true), said(text("user"), Role::User, false)], Some("user".to_owned())),
-        (vec![said(text(&long), Role::User, false)], Some(format!("{}…", "ä日".repeat(200)))),
+        (vec![said(text(&long), Role::User, false)], Some(format!("{}…", "ä日".repeat(2000)))),
         (vec![said(blocks[..1].to_vec(), Role::User, false), said(text("later"), Role::User, false)], None),
         (vec![said(blocks, Role::User, false)], Some("second".to_owned())),
     ]

@@ -43,7 +43,7 @@ async fn the_end_of_a_path() {
     let tokens = |nodes: &[Node]| nodes.iter().map(|node| node.token_count).sum::<u64>();
     for asked in [0, 1, 10, 11, 95, 200, 305, 590, 600, 10_000] {
         for always in [vec![], vec![NodeType::SkillContext]] {
-            let recent = Recent { tokens: asked, always: always.clone() };
+            let recent = Recent { tokens: asked, results: u64::MAX, always: always.clone() };
             let end = store.load_recent(session, &leaf, &recent).await.unwrap();
             let pinned = |node: &&Node| always.contains(&node.node_type);
             let newer: Vec<_> = end.nodes.iter().rev().zip(whole.iter().rev()).take_while(|(a, b)| a == b).collect();
@@ -60,5 +60,28 @@ async fn the_end_of_a_path() {
             assert_eq!((end.omitted_nodes, end.omitted_turns), (gone.len(), turns), "{asked}");
             assert_eq!(end.nodes_before, older.iter().take_while(pinned).count(), "{asked}");
         }
+    }
+}
+
+/// PERF-5: big results count as what they may be shortened to, so that what they would still leave room for is there.
+#[tokio::test]
+async fn big_results_leave_room() {
+    let place = Place::new("recent-results");
+    let store = place.open().await;
+    let writing = Writing::begin(&store, "1").await;
+    let roles = [Role::User, Role::Assistant, Role::Tool, Role::Tool, Role::Assistant, Role::Tool];
+    let writes = roles.iter().zip(1..).map(|(role, n)| {
+        let parent = (n > 1).then(|| writing.run.node(n - 1));
+        let mut draft = node(writing.run.node(n), parent, "text");
+        draft.role = *role;
+        draft.token_count = if *role == Role::Tool { 1000 } else { 10 };
+        Write::Node(draft)
+    });
+    store.commit(&writing.lease, writing.commit(writes.collect())).await.unwrap();
+    let (session, leaf) = (writing.session(), writing.run.node(6));
+    for (results, expected) in [(20, 6), (200, 2), (u64::MAX, 2)] {
+        let recent = Recent { tokens: 100, results, always: Vec::new() };
+        let end = store.load_recent(session, &leaf, &recent).await.unwrap();
+        assert_eq!(end.nodes.len(), expected, "{results}");
     }
 }

@@ -303,6 +303,26 @@ async fn nodes_and_artifacts_stand_with_their_events() {
     assert_eq!(part(Some(6), None).await, (0, vec![5], 1));
 }
 
+/// STO-9: a node as big as a page and the event that names it come on one page.
+#[tokio::test]
+async fn a_big_node_stands_with_its_event() {
+    let place = Place::new("replay-big");
+    let store = place.open().await;
+    let writing = Writing::begin(&store, "1").await;
+    for n in 1..=3 {
+        let parent = (n > 1).then(|| writing.run.node(n - 1));
+        let id = writing.run.node(n);
+        let event = EventDraft::new(EventType::MessageCreated).node(&id).with("n", n);
+        let writes = vec![Write::Node(node(id, parent, &"x".repeat(BYTES + 7))), Write::Event(event)];
+        store.commit(&writing.lease, writing.commit(writes)).await.unwrap();
+    }
+    for page in pages(&store, &whole_session(&writing)).await {
+        let named: Vec<_> = page.events.iter().map(|event| event.node_id.clone().unwrap()).collect();
+        let nodes: Vec<_> = page.nodes.iter().map(|node| node.node_id.clone()).collect();
+        assert_eq!(named, nodes);
+    }
+}
+
 /// DB-12: a session or a run that is not there is an error, not an empty timeline; an empty one is empty.
 #[tokio::test]
 async fn what_is_not_there_is_not_empty() {

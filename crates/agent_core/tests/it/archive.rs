@@ -280,3 +280,14 @@ async fn the_database_is_found() {
     given.close().await;
     assert!(given.session(&ran.session_id).await.is_err(), "closed");
 }
+
+/// STO-5, DEC-74: an empty database beside a log is damaged, not new.
+#[tokio::test]
+async fn an_empty_database_beside_a_log() {
+    let world = World::new("empty_beside_log", Protocol::OpenAi).await;
+    world.home.write("home/sessions.sqlite", "");
+    world.home.write("home/sessions.sqlite-wal", "something");
+    let error = ArchiveBuilder::default().home_dir(&world.home.home).open().await.err().unwrap();
+    assert!(error.to_string().contains("it is damaged"), "{error}");
+    assert_eq!(std::fs::read_to_string(world.home.home.join("sessions.sqlite-wal")).unwrap(), "something");
+}

@@ -96,3 +96,28 @@ async fn somebody_elses_change_is_not_overwritten() {
     assert_eq!(world.file("f.txt").as_deref(), Some("one\ntheirs\n"));
     runtime.close().await;
 }
+
+/// RUN-4, ART-3: two homes with one database look for the lock in the same place; two databases of one home do not take each
+/// other's files for strays.
+#[tokio::test]
+async fn the_lock_lies_beside_the_database() {
+    let world = World::new("shared_database", Protocol::OpenAi).await;
+    world.server.script([Reply::text("One."), Reply::text("Two."), Reply::text("Three.")]);
+    let database = world.home.root.join("shared/other.sqlite");
+    let first = world.builder().session_db_path(&database).build().await.unwrap();
+    let ran = run(&first, "One?").await;
+    let elsewhere = world.home.root.join("second-home");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::fs::copy(world.home.home.join("config.toml"), elsewhere.join("config.toml")).unwrap();
+    let second = world.builder().home_dir(&elsewhere).session_db_path(&database).build().await.unwrap();
+    let options = StartOptions { session_id: Some(ran.session_id.clone()), mode: None };
+    let error = second.start("Mine!", options).await.err().unwrap();
+    assert_eq!(error.code(), ErrorCode::SessionActive);
+    assert!(world.home.root.join("shared/other.sqlite.sessions").join(ran.session_id.as_str()).join("lock").exists());
+    second.close().await;
+    let third = world.runtime().await;
+    run(&third, "Three?").await.assert_completed();
+    assert!(!world.home.home.join("sessions").join(ran.session_id.as_str()).exists());
+    third.close().await;
+    first.close().await;
+}

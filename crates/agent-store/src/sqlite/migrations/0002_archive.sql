@@ -1,5 +1,5 @@
 -- Sessions, runs and agents get an order that does not ask the clock. One count runs over the runs of all sessions: a run
--- keeps the number it was given, a session the number of its last run.
+-- keeps the number it was given when it began, a session has what its last run was given when it began or ended.
 ALTER TABLE sessions ADD COLUMN used INTEGER;
 ALTER TABLE sessions ADD COLUMN last_run_id TEXT;
 ALTER TABLE runs ADD COLUMN number INTEGER NOT NULL DEFAULT 0;
@@ -45,10 +45,8 @@ CREATE TABLE search_sessions (
     indexed    INTEGER NOT NULL
 ) STRICT;
 
--- Knows words and places, not the text.
-CREATE VIRTUAL TABLE search_text USING fts5 (
-    text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
-);
+-- The index of words itself, `search_text`, is made by the first search: most homes never see one, and every start reads the
+-- schema.
 
 -- One row: whether words of deleted sessions are still to be cleared out of the index.
 CREATE TABLE search_state (

@@ -10,7 +10,7 @@ use crate::sqlite::clear::overwriting;
 use crate::sqlite::fault::Outcome;
 use crate::sqlite::fields::Fields;
 use crate::sqlite::listing::SYNTHETIC;
-use crate::sqlite::read::{all, first};
+use crate::sqlite::read::{self, all, first};
 use crate::sqlite::sql;
 
 /// Bytes of text that one transaction adds.
@@ -105,6 +105,16 @@ fn read_node(row: &Row<'_>) -> Result<(u64, Option<String>), StoreError> {
     let content: Vec<ContentBlock> = fields.json()?;
     let text = text::of_message(&content);
     Ok((place, (!text.is_empty()).then_some(text)))
+}
+
+/// Whether there is an index at all.
+pub(in super::super) fn exists(conn: &Connection) -> Outcome<bool> {
+    read::exists(conn, sql::HAS_INDEX, [])
+}
+
+/// Makes it, unless somebody else has been faster.
+pub(in super::super) fn make(tx: &Connection) -> Outcome<()> {
+    Ok(tx.execute_batch(sql::MAKE_INDEX)?)
 }
 
 /// Adds pieces to the index, unless somebody else has been faster or the session is gone.
