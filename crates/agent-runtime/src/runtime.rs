@@ -220,7 +220,11 @@ impl Runtime {
             sources,
             blobs,
         };
-        self.runs.spawn(launch.run(place));
+        let closed = ClosedAtTheEnd(Arc::clone(&handle.live));
+        self.runs.spawn(async move {
+            let _closed = closed;
+            launch.run(place).await;
+        });
         handle
     }
 
@@ -249,5 +253,14 @@ impl Runtime {
         self.provider.close().await;
         self.sessions.close();
         self.store.close().await;
+    }
+}
+
+/// Ends the live stream whatever becomes of its run, so that nobody waits for more of it.
+struct ClosedAtTheEnd(Arc<Live>);
+
+impl Drop for ClosedAtTheEnd {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }

@@ -37,6 +37,7 @@ impl Archive {
     ///
     /// # Errors
     /// As [`cleanup_artifacts`](Self::cleanup_artifacts).
+    #[doc(hidden)]
     pub async fn cleanup_releasing(
         &self,
         options: &ArtifactCleanup,

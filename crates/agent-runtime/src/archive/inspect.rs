@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::rebuild::Missing;
 use super::{Archive, screen};
 use crate::RuntimeError;
-use crate::redact::{in_error, in_object};
+use crate::redact::{in_error, in_object, in_optional_text};
 
 /// A run, and what its turns were made of.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,6 +135,7 @@ impl TurnReport {
         });
         if let Some(reply) = &mut self.reply {
             in_object(patterns, &mut reply.usage.raw);
+            in_optional_text(patterns, reply.stop.raw.as_mut());
         }
     }
 }

@@ -41,12 +41,14 @@ pub struct Archive {
 impl Archive {
     /// An archive with a store of its own, which [`close`](Self::close) closes.
     #[must_use]
+    #[doc(hidden)]
     pub fn new(store: Arc<dyn SessionStore>, archive: Arc<dyn SessionArchive>) -> Self {
         Self { store, archive, screen: Screen::default(), closes: true }
     }
 
     /// The archive of a runtime, whose store it shares.
     #[must_use]
+    #[doc(hidden)]
     pub fn shared(store: Arc<dyn SessionStore>, archive: Arc<dyn SessionArchive>, patterns: SecretPatterns) -> Self {
         Self { store, archive, screen: Screen::of(patterns), closes: false }
     }

@@ -8,7 +8,7 @@ fn row(state: &str, words: &str) -> Row {
         state: state.to_owned(),
         short_state: state.split(' ').next().unwrap().to_owned(),
         colour: None,
-        project: "~/work/clients/one/billing".to_owned(),
+        project: "~/code/clients/one/billing".to_owned(),
         words: words.to_owned(),
     }
 }
