@@ -97,28 +97,32 @@ impl Driver {
             // Should that fail, the next claim of the session ends it.
             let _ = self.context.commit(failed(run, &fault)).await;
         }
-        let Self { turn, context, standing, .. } = self;
+        let Self { turn, context, calls, standing, .. } = self;
         drop(turn);
         context.live.close();
+        drop((calls, context));
         let result = RunResult { status: RunStatus::Failed, end_reason: Some(EndReason::Failed), error: Some(fault) };
         standing.send_replace(Standing { status: RunStatus::Failed, result: Some(result) });
     }
 
     fn finish(self, end: EndReason, error: Option<ErrorPayload>) {
         let status = end.status();
+        let Self { turn, context, calls, machine, standing, store_failed, unsaid, .. } = self;
         // Otherwise the next run reads what was stored.
-        if !self.store_failed {
-            let (path, calibration) = self.machine.into_path();
-            self.context.open.put_rest(Rest { path, calibration, started: None });
+        if !store_failed {
+            let (path, calibration) = machine.into_path();
+            context.open.put_rest(Rest { path, calibration, started: None });
         }
-        drop(self.turn);
-        if self.unsaid {
+        drop(turn);
+        if unsaid {
             // Whoever claims it next writes down that the run is over.
-            self.context.session.sleep();
+            context.session.sleep();
         }
-        self.context.live.close();
+        context.live.close();
+        // When somebody hears that it is over, nothing of this run holds the session any more.
+        drop((calls, context));
         let result = RunResult { status, end_reason: Some(end), error };
-        self.standing.send_replace(Standing { status, result: Some(result) });
+        standing.send_replace(Standing { status, result: Some(result) });
     }
 
     /// The next thing that happens. A cancel goes before everything that waits.

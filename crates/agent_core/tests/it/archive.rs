@@ -1,8 +1,8 @@
 //! Looking back: lists, searches, replays, and what they do not show (API-6, STO-9, STO-10).
 
 use agent_core::{
-    Archive, ArchiveBuilder, BuildError, ErrorCode, EventType, Node, NodeId, Replay, RuntimeError, RuntimeEvent,
-    SessionFilter, SessionId, Standing, StoreError,
+    Archive, ArchiveBuilder, BuildError, DecisionKind, ErrorCode, EventType, Node, NodeId, Replay, RuntimeError,
+    RuntimeEvent, SessionFilter, SessionId, Standing, StoreError,
 };
 use agent_protocol::EventDraft;
 use agent_store::Write;
@@ -290,4 +290,30 @@ async fn an_empty_database_beside_a_log() {
     let error = ArchiveBuilder::default().home_dir(&world.home.home).open().await.err().unwrap();
     assert!(error.to_string().contains("it is damaged"), "{error}");
     assert_eq!(std::fs::read_to_string(world.home.home.join("sessions.sqlite-wal")).unwrap(), "something");
+}
+
+/// STO-10: a line about a call is cut after secrets have been taken out of it, so that no half of one stays.
+#[tokio::test]
+async fn a_cut_line_keeps_no_half_of_a_secret() {
+    let world = World::new("cut_secret", Protocol::OpenAi).await;
+    let secret = "https://bob:Tr0ub4dorAnd3horseBattery9@example.org/x";
+    let calls = (100..170).step_by(5).map(|width| {
+        let argv = json!(["echo", "x".repeat(width - 8), secret]);
+        Reply::text("").calls([Call::new("code.run_command", json!({ "argv": argv }))])
+    });
+    let calls: Vec<_> = calls.collect();
+    let count = calls.len();
+    world.server.script(calls.into_iter().chain([Reply::text("Done.")]));
+    let (runtime, _) = world.answering(DecisionKind::AllowOnce).await;
+    let ran = run(&runtime, "Echo.").await;
+    ran.assert_completed();
+    let replay = runtime.replay_session(&ran.session_id, None, None, true).await.unwrap();
+    let events = replay.collect().await.unwrap().events;
+    let started: Vec<_> = events.iter().filter(|event| event.event_type == EventType::ToolStarted).collect();
+    assert_eq!(started.len(), count);
+    for event in started {
+        let shown = serde_json::to_string(&event.payload).unwrap();
+        assert!(!shown.contains("Tr0ub4"), "{shown}");
+    }
+    runtime.close().await;
 }
