@@ -62,6 +62,11 @@ impl ServerWords {
         let mut chars = clean.chars();
         let mut shown: String = chars.by_ref().take(MAX_CHARS).collect();
         if chars.next().is_some() {
+            // Nor half a word, where others look for what they take for secrets by its shape.
+            let whole = shown.trim_end_matches(|c: char| !c.is_whitespace()).len();
+            if whole > 0 {
+                shown.truncate(whole);
+            }
             shown.push('…');
         }
         (shown, redacted)

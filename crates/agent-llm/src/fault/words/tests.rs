@@ -94,6 +94,9 @@ fn messages_are_bounded_and_redacted_before_the_cut() {
     let (shown, redacted) = words(&text).shown(&redactor);
     assert!(redacted);
     assert_eq!(shown, format!("{}[reda…", "é".repeat(495)));
+    // STO-10: half of what others would recognise by its shape is not left.
+    let text = format!("{} https://bob:Tr0ub4dorAnd3horse@example.org/", "é".repeat(480));
+    assert_eq!(words(&text).shown(&redactor).0, format!("{} …", "é".repeat(480)));
 }
 
 /// Hostile nesting ends; it does not recurse for ever.
