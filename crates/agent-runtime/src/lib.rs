@@ -31,12 +31,12 @@ mod versions;
 pub use agent_engine::{BranchError, RebuildError};
 pub use agent_store::{
     AgentRow as AgentInfo, ArtifactRow as ArtifactInfo, DeletedArtifacts, DeletedSession, FileFailure, Owner,
-    ReplayCursor, ReplayPage, RunRow as RunInfo, SearchHit, SessionFilter, SessionRow as SessionInfo, SessionStatus,
+    ReplayCursor, ReplayPage, RunRow as RunInfo, SessionFilter, SessionRow as SessionInfo, SessionStatus,
     SessionSummary,
 };
 pub use archive::{
     Archive, ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult, Missing, Replay,
-    ReplayResult, RunInspection, SessionListing, Standing, TurnInspection, TurnReply, TurnReport,
+    ReplayResult, RunInspection, SessionHit, SessionListing, Standing, TurnInspection, TurnReply, TurnReport,
 };
 pub use broker::{CallbackError, PermissionCallback};
 pub use error::RuntimeError;

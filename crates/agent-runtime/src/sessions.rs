@@ -10,7 +10,9 @@ use agent_engine::{Calibration, Omitted, PINNED, Path};
 use agent_protocol::{
     AgentId, AgentType, ErrorCode, ErrorPayload, EventType, NodeId, Object, RunId, RunStatus, SessionId, ToolCallId,
 };
-use agent_store::{Commit, Lease, NewSession, Recent, RecentPath, SessionRow, SessionStore, StoreError};
+use agent_store::{
+    Commit, Lease, NewSession, Recent, RecentPath, SessionRow, SessionStore, StoreError, percent_encoded,
+};
 use uuid::Uuid;
 
 use crate::RuntimeError;
@@ -223,19 +225,5 @@ fn interrupted(status: RunStatus) -> ErrorPayload {
 /// form begins with no `/`, as every folder does.
 #[must_use]
 pub fn project_name(folder: &std::path::Path) -> String {
-    use std::fmt::Write as _;
-    use std::os::unix::ffi::OsStrExt as _;
-    if let Some(name) = folder.to_str() {
-        return name.to_owned();
-    }
-    folder.as_os_str().as_bytes().iter().fold("bytes:".to_owned(), |mut name, byte| {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => name.push(char::from(*byte)),
-            other => {
-                // Writing to a string cannot fail.
-                let _ = write!(name, "%{other:02X}");
-            }
-        }
-        name
-    })
+    folder.to_str().map_or_else(|| format!("bytes:{}", percent_encoded(folder)), str::to_owned)
 }

@@ -73,6 +73,13 @@ impl SqliteStore {
         Ok(Self::over(site, writer, sessions_dir, clock))
     }
 
+    /// Whether nothing was ever stored there: opening would make the database. What is wrong with a file that exists is for
+    /// opening to say.
+    #[must_use]
+    pub fn is_unused(database: &Path) -> bool {
+        database::is_unused(database)
+    }
+
     /// Opens the database to look back. Where it cannot be written (a full disk, a read-only folder) it is only read, if it can
     /// be without leaving anything out; what would write then fails as opening did.
     ///

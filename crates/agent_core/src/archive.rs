@@ -1,6 +1,6 @@
 //! What was stored, without a provider or a tool.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent_runtime::Archive;
@@ -61,7 +61,7 @@ impl ArchiveBuilder {
             Some(path) => resolved(&edges.absolute(path)?),
             None => self.configured(&edges)?,
         };
-        if is_unused(&database) {
+        if SqliteStore::is_unused(&database) {
             return Err(BuildError::NothingStored { path: database });
         }
         let store = Arc::new(SqliteStore::open_to_look(store_settings(database)).await?);
@@ -73,23 +73,4 @@ impl ArchiveBuilder {
         let loaded = load(edges, home, config, self.project_dir.as_deref())?;
         Ok(Settings { config: &loaded.config, places: loaded.places, edges, database: None }.store().database)
     }
-}
-
-/// Whether nothing was ever stored there. What is wrong with a file that exists is for the store to say.
-fn is_unused(database: &Path) -> bool {
-    match database.metadata() {
-        // Beside a log with something in it an empty file is damaged (DEC-74).
-        Ok(file) => file.is_file() && file.len() == 0 && !has_content(&with_end(database, "-wal")),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-    }
-}
-
-fn with_end(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(end);
-    name.into()
-}
-
-fn has_content(path: &Path) -> bool {
-    path.metadata().is_ok_and(|file| file.len() > 0)
 }

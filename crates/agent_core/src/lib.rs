@@ -57,7 +57,7 @@ pub use agent_runtime::{
     AgentInfo, Archive, ArtifactCleanup, ArtifactInfo, BranchError, CallbackError, CancelResult, CleanupCandidate,
     CleanupFailure, CleanupReason, CleanupResult, DeletedArtifacts, DeletedSession, EventStream, FileFailure, Missing,
     Owner, PermissionCallback, RebuildError, Replay, ReplayCursor, ReplayPage, ReplayResult, RunHandle, RunInfo,
-    RunInspection, RunResult, RuntimeError, SearchHit, SessionFilter, SessionInfo, SessionListing, SessionStatus,
+    RunInspection, RunResult, RuntimeError, SessionFilter, SessionHit, SessionInfo, SessionListing, SessionStatus,
     SessionSummary, Standing, StartOptions, StreamTaken, TurnInspection, TurnReply, TurnReport, UserMessage,
     project_name,
 };

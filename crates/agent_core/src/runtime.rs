@@ -7,7 +7,7 @@ use agent_protocol::{
 };
 use agent_runtime::{
     Archive, ArtifactCleanup, CleanupResult, DeletedArtifacts, DeletedSession, Replay, RunHandle, RunInspection,
-    Runtime, RuntimeError, SearchHit, SessionFilter, SessionListing, StartOptions, TurnInspection, UserMessage,
+    Runtime, RuntimeError, SessionFilter, SessionHit, SessionListing, StartOptions, TurnInspection, UserMessage,
 };
 use agent_tools::{CallContext, FnTool, RegisterError, Tool};
 use serde_json::Value;
@@ -98,7 +98,7 @@ impl AgentRuntime {
     ///
     /// # Errors
     /// If there is no word in `words`, or the store cannot be read.
-    pub async fn search_sessions(&self, words: &str, limit: u32, offset: u32) -> Result<Vec<SearchHit>, RuntimeError> {
+    pub async fn search_sessions(&self, words: &str, limit: u32, offset: u32) -> Result<Vec<SessionHit>, RuntimeError> {
         self.archive.search_sessions(words, &SessionFilter::default(), limit, offset).await
     }
 

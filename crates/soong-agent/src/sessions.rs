@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agent_core::{Archive, Role, RuntimeError, SearchHit, SessionFilter, SessionListing, StoreError};
+use agent_core::{Archive, Role, SessionFilter, SessionHit, SessionListing};
 
 use crate::Outcome;
 use crate::cli::SessionsArguments;
@@ -28,8 +28,8 @@ pub(crate) fn run(arguments: SessionsArguments, output: &mut Output) -> Outcome 
     }
     let project = arguments.path.as_deref().map(|path| stored::project_folder(Some(path))).transpose()?;
     let nothing = |_: &Path, output: &mut Output| {
-        if let Some(project) = &project {
-            must_exist(project)?;
+        if let (Some(folder), Some(project)) = (&arguments.path, &project) {
+            must_exist(folder, project)?;
         }
         output.note(&format!("there are no sessions yet; {BEGIN}"));
         Ok(Exit::Completed)
@@ -57,7 +57,7 @@ async fn list(
         output.page(&text);
     }
     if shown == 0 {
-        wanted.has_a_project().await?;
+        wanted.has_a_project(arguments.path.as_deref()).await?;
         output.note(&none_found(arguments));
     } else if full && shown == limit && !wanted.some(1, shown).await?.is_empty() {
         output.note(&format!("these are the latest {shown}; --limit {} or --all shows more", u64::from(limit) * 5));
@@ -65,9 +65,9 @@ async fn list(
     Ok(Exit::Completed)
 }
 
-/// A project that is gone may have sessions; one that has none may be misspelt.
-fn must_exist(project: &str) -> Result<(), Failure> {
-    if Path::new(project).exists() {
+/// A project that is gone may have sessions; one that has none may be misspelt. `project` is how sessions name it.
+fn must_exist(folder: &Path, project: &str) -> Result<(), Failure> {
+    if folder.exists() {
         return Ok(());
     }
     let all = "without --path those of all projects are listed";
@@ -112,12 +112,8 @@ impl Wanted<'_> {
             return Ok(found);
         }
         for hit in self.archive.search_sessions(&self.words, &self.filter, limit, offset).await? {
-            match self.archive.session(&hit.summary.session.session_id).await {
-                Ok(listing) => found.push(self.found(listing, excerpt(&hit)).await?),
-                // It was deleted while we looked.
-                Err(RuntimeError::Store(StoreError::SessionNotFound { .. })) => {}
-                Err(error) => return Err(error.into()),
-            }
+            let words = excerpt(&hit);
+            found.push(self.found(hit.listing, words).await?);
         }
         Ok(found)
     }
@@ -129,16 +125,16 @@ impl Wanted<'_> {
     }
 
     /// Whether the project that is asked for has sessions or could get some.
-    async fn has_a_project(&self) -> Result<(), Failure> {
-        let Some(project) = &self.filter.cwd else { return Ok(()) };
+    async fn has_a_project(&self, folder: Option<&Path>) -> Result<(), Failure> {
+        let (Some(folder), Some(project)) = (folder, &self.filter.cwd) else { return Ok(()) };
         if self.archive.list_sessions(&self.filter, 1, 0).await?.is_empty() {
-            must_exist(project)?;
+            must_exist(folder, project)?;
         }
         Ok(())
     }
 }
 
-fn excerpt(hit: &SearchHit) -> String {
+fn excerpt(hit: &SessionHit) -> String {
     let who = match hit.role {
         Role::User => "you",
         Role::Assistant => "model",

@@ -1,7 +1,7 @@
 //! Sessions as they stand in lists.
 
 use agent_policy::SecretPatterns;
-use agent_protocol::{ContentBlock, EventType, Node, RunStatus, RuntimeEvent};
+use agent_protocol::{ContentBlock, EventType, Node, NodeId, Role, RunStatus, RuntimeEvent, Timestamp};
 use agent_store::{Owner, RunRow, SearchHit, SessionSummary};
 use serde_json::Value;
 
@@ -19,6 +19,23 @@ pub struct SessionListing {
     pub standing: Standing,
     /// The question to a person that the run waits for, as its `permission_requested` event tells it.
     pub question: Option<RuntimeEvent>,
+}
+
+/// A session that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionHit {
+    /// The session, as it stands in lists.
+    pub listing: SessionListing,
+    /// The node that has most of the words, the newest of several.
+    pub node_id: NodeId,
+    /// Who said it.
+    pub role: Role,
+    /// When it was stored.
+    pub created_at: Timestamp,
+    /// The text around the first word found, in one line, at most 200 characters.
+    pub excerpt: String,
+    /// How many nodes of the session have one of the words.
+    pub nodes: u64,
 }
 
 /// What the status of a session's last run means now.
@@ -97,16 +114,17 @@ impl Archive {
 
     /// A piece cut out of a text may hold half a secret, or one whose name stands outside of it: what the whole node would
     /// not show is not shown in the piece either. None if the session has been deleted meanwhile.
-    pub(super) async fn show_hit(&self, mut hit: SearchHit) -> Result<Option<SearchHit>, RuntimeError> {
-        self.show_summary(&mut hit.summary)?;
-        let Some(mut node) = self.told(self.store.node(&hit.node_id).await)? else { return Ok(None) };
+    pub(super) async fn show_hit(&self, hit: SearchHit) -> Result<Option<SessionHit>, RuntimeError> {
+        let SearchHit { summary, node_id, role, created_at, mut excerpt, nodes } = hit;
+        let Some(mut node) = self.told(self.store.node(&node_id).await)? else { return Ok(None) };
         let patterns = self.screen.patterns()?;
         screen::node(patterns, &mut node);
-        let excerpt = patterns.redact(&hit.excerpt);
-        if excerpt.hit || node.metadata.contains_key("redacted") {
-            hit.excerpt = only_what_is_in(&excerpt.text, &words_of(&node));
+        let shown = patterns.redact(&excerpt);
+        if shown.hit || node.metadata.contains_key("redacted") {
+            excerpt = only_what_is_in(&shown.text, &words_of(&node));
         }
-        Ok(Some(hit))
+        let listing = self.listing(summary).await?;
+        Ok(Some(SessionHit { listing, node_id, role, created_at, excerpt, nodes }))
     }
 }
 

@@ -12,13 +12,11 @@ use std::sync::Arc;
 
 use agent_policy::SecretPatterns;
 use agent_protocol::{Node, NodeId, RunId, SessionId};
-use agent_store::{
-    Lease, ReplayScope, RunRow, SearchHit, SessionArchive, SessionFilter, SessionRow, SessionStore, StoreError,
-};
+use agent_store::{Lease, ReplayScope, RunRow, SessionArchive, SessionFilter, SessionRow, SessionStore, StoreError};
 
 pub use cleanup::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult};
 pub use inspect::{RunInspection, TurnInspection, TurnReply, TurnReport};
-pub use listing::{SessionListing, Standing};
+pub use listing::{SessionHit, SessionListing, Standing};
 pub use rebuild::Missing;
 pub use replay::{Replay, ReplayResult};
 
@@ -90,7 +88,7 @@ impl Archive {
         filter: &SessionFilter,
         limit: u32,
         offset: u32,
-    ) -> Result<Vec<SearchHit>, RuntimeError> {
+    ) -> Result<Vec<SessionHit>, RuntimeError> {
         let found = self.told(self.archive.search(words, filter, limit, offset).await)?;
         let mut hits = Vec::with_capacity(found.len());
         for hit in found {

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -14,7 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::fault::{Access, Fault, Outcome, Site};
 use super::migrate::{self, MIGRATIONS};
 use super::sql;
-use crate::{Clock, StoreError, private};
+use crate::{Clock, StoreError, percent_encoded, private};
 
 /// Statements a connection keeps prepared: all of them.
 const STATEMENTS: usize = 96;
@@ -85,14 +84,7 @@ fn connect(site: &Site, access: OpenFlags) -> Outcome<Connection> {
 
 /// The URI of a file that nobody changes.
 fn immutable(path: &Path) -> String {
-    let mut uri = "file:".to_owned();
-    for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => uri.push(char::from(*byte)),
-            other => uri.push_str(&format!("%{other:02X}")),
-        }
-    }
-    uri + "?immutable=1"
+    format!("file:{}?immutable=1", percent_encoded(path))
 }
 
 /// Makes an empty file, which SQLite takes for a new database, if there is none.
@@ -106,7 +98,7 @@ fn prepare_file(path: &Path) -> Result<(), StoreError> {
         // SQLite takes a file of one byte for an empty one and would write over it.
         Ok(meta) if !meta.is_file() || meta.len() == 1 => Err(StoreError::ForeignFile { path: path.to_owned() }),
         // SQLite would take it for new and remove the log, which may hold everything.
-        Ok(meta) if meta.len() == 0 && log_of(path).is_ok_and(|log| log.len() > 0) => Err(StoreError::CorruptFile {
+        Ok(meta) if meta.len() == 0 && has_log(path) => Err(StoreError::CorruptFile {
             step: "open the session database",
             path: path.to_owned(),
             source: Arc::new(EmptyBesideLog),
@@ -120,6 +112,18 @@ fn prepare_file(path: &Path) -> Result<(), StoreError> {
         }
         Err(e) => Err(fault("look at", e)),
     }
+}
+
+pub(super) fn is_unused(path: &Path) -> bool {
+    match fs::metadata(path) {
+        Ok(meta) => meta.is_file() && meta.len() == 0 && !has_log(path),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+/// Whether something is in its log.
+fn has_log(path: &Path) -> bool {
+    log_of(path).is_ok_and(|log| log.len() > 0)
 }
 
 fn log_of(path: &Path) -> io::Result<fs::Metadata> {

@@ -196,7 +196,10 @@ async fn sessions_are_listed() {
     assert_eq!(*runtime.sessions_beginning(&id[..id.len() - 1], 9).await.unwrap(), order[2..]);
     assert_eq!(runtime.archive().sessions_beginning("sess_", 2).await.unwrap().len(), 2);
     let hits = runtime.search_sessions("second", 10, 0).await.unwrap();
-    assert_eq!(hits.iter().map(|hit| &hit.summary.session.session_id).collect::<Vec<_>>(), [&second.session_id]);
+    assert_eq!(
+        hits.iter().map(|hit| &hit.listing.summary.session.session_id).collect::<Vec<_>>(),
+        [&second.session_id]
+    );
     assert!(hits[0].excerpt.contains("Second project question"), "{}", hits[0].excerpt);
     runtime.close().await;
 }

@@ -121,3 +121,24 @@ async fn the_lock_lies_beside_the_database() {
     third.close().await;
     first.close().await;
 }
+
+/// COD-10, DEC-84: projects whose names are no UTF-8 are told apart.
+#[tokio::test]
+async fn projects_of_any_bytes() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = World::new("any_bytes", Protocol::OpenAi).await;
+    let folder = |name: &[u8]| world.home.root.join(std::ffi::OsStr::from_bytes(name));
+    let (one, other) = (folder(b"p\xff"), folder(b"p\xfe"));
+    for folder in [&one, &other] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    world.server.push(Reply::text("Hi."));
+    let runtime = world.builder().project_dir(&one).build().await.unwrap();
+    let ran = run(&runtime, "Hi?").await;
+    runtime.close().await;
+    let elsewhere = world.builder().project_dir(&other).build().await.unwrap();
+    let options = StartOptions { session_id: Some(ran.session_id), mode: None };
+    let error = elsewhere.start("More.", options).await.err().unwrap();
+    assert!(error.to_string().contains("p%FF") && error.to_string().contains("p%FE"), "{error}");
+    elsewhere.close().await;
+}
