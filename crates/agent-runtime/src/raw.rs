@@ -10,7 +10,7 @@ use agent_protocol::{Object, RunId, SessionId};
 use agent_store::{ArtifactWriter, StoreError, Write};
 use serde_json::json;
 
-use crate::redact::Redactor;
+use crate::redact::{Redactor, in_text};
 
 /// The key of a request's metadata that says whose it is.
 pub(crate) const RUN_ID: &str = "run_id";
@@ -91,10 +91,7 @@ impl RunExchanges {
     fn clean(&self, mut exchange: RawExchange) -> RawExchange {
         for text in [&mut exchange.request, &mut exchange.response, &mut exchange.url] {
             self.redactor.text(text);
-            let shown = self.patterns.redact(text);
-            if shown.hit {
-                *text = shown.text.into_owned();
-            }
+            in_text(&self.patterns, text);
         }
         exchange
     }
