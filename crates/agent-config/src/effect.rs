@@ -21,13 +21,10 @@ pub(crate) struct NotBuilt {
 /// One row for each part. A key is covered by the first row that names it or a table around it.
 pub(crate) const NOT_BUILT: &[NotBuilt] = &[
     part("agents", "child agents and workers", None),
-    part("plan", "plan templates", None),
     part("task", "tasks", None),
     part("context.task_board_token_budget", "the task board", None),
     part("context.task_recent_changes_limit", "the task board", None),
     part("context.task_recent_changes_window_minutes", "the task board", None),
-    part("memory", "memory", Some("memory.enabled")),
-    part("compact", "compaction", Some("compact.enabled")),
     part("hooks", "hooks", Some("hooks.enabled")),
     part("tools.declarative_enabled", "declarative tools", Some("tools.declarative_enabled")),
     part("tools.mcp", "MCP servers", None),

@@ -49,6 +49,19 @@ fn values_of_ones_own_are_named_by_feature() {
     );
 }
 
+/// What is built has no row: its values count, and nothing is said of them.
+#[test]
+fn built_features_are_not_reported() {
+    let mut config = Config::implied();
+    config.compact.keep_recent_tokens = 7;
+    config.memory.recall_top_k = 7;
+    config.plan.template_name = "another".to_owned();
+    let said: String = config.not_in_effect().iter().map(ToString::to_string).collect();
+    for part in ["compact", "memory", "plan"] {
+        assert!(!said.contains(part), "{said}");
+    }
+}
+
 #[test]
 fn without_rows_nothing_is_said() {
     let mut config = Config::default();

@@ -56,6 +56,15 @@ pub(crate) const PATTERN: Text = Text {
     check: |text| shown(!text.trim().is_empty() && !text.chars().any(char::is_control)),
 };
 
+/// The packaged plan templates: NAME stands for `template.plan.NAME`.
+pub(crate) const PLAN_TEMPLATES: &[&str] = &["default"];
+
+/// One of them (PLN-4).
+pub(crate) const PLAN_TEMPLATE: Text = Text {
+    noun: "the name of a packaged plan template; there is \"default\"",
+    check: |text| shown(PLAN_TEMPLATES.contains(&text)),
+};
+
 /// A tag: free text, but short.
 pub(crate) const TAG: Text = Text {
     noun: "a tag of 1 to 64 characters without control characters",

@@ -157,3 +157,21 @@ fn names_and_ids() {
     let long = "a".repeat(129);
     shown(ID, &["", "a b", "a.b", "a/b", "ä", &long]);
 }
+
+/// PLN-4: the names are those of the packaged files, all of them, and the message names them all.
+#[test]
+fn plan_templates_are_the_packaged_files() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../agent-library/assets/templates");
+    let mut packaged: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().into_string().ok())
+        .filter_map(|file| Some(file.strip_prefix("plan_")?.strip_suffix(".md")?.to_owned()))
+        .collect();
+    packaged.sort_unstable();
+    assert_eq!(packaged, PLAN_TEMPLATES);
+    right(PLAN_TEMPLATE, PLAN_TEMPLATES);
+    shown(PLAN_TEMPLATE, &["", "plan_default", "Default"]);
+    for name in PLAN_TEMPLATES {
+        assert!(PLAN_TEMPLATE.noun.contains(&format!("{name:?}")), "{name}");
+    }
+}

@@ -87,6 +87,18 @@ impl Budgets {
         self.messages * 3 / 5
     }
 
+    /// Room for the user's own words out of turns that are gone, a part of what a compaction or a slide keeps.
+    #[must_use]
+    pub fn words(&self) -> u64 {
+        self.messages / 10
+    }
+
+    /// Room for skills, memories and notices from before what is kept as it is: the newest stay.
+    #[must_use]
+    pub fn pinned(&self) -> u64 {
+        self.messages / 4
+    }
+
     /// The most that the results of one turn may take, as estimated; longer ones are shortened for the model. It leaves room
     /// for an estimate that is off by half.
     #[must_use]

@@ -6,35 +6,21 @@
 use std::sync::Arc;
 
 use agent_protocol::{
-    ContentBlock, ModelMessage, ModelRequest, NodeId, NodeType, Object, Role, SystemPrompt, ToolCallId, ToolList,
+    ContentBlock, ModelMessage, ModelRequest, NodeId, Object, Role, SystemPrompt, ToolCallId, ToolList,
 };
 
 use crate::notes;
 use crate::path::{Group, Path, Weighed};
-use crate::render;
 use crate::run::{ModelSettings, Sources};
+use crate::selection::{Rules, Selection};
 use crate::tokens::{Calibration, TokenCounter};
+use crate::words::Sayings;
 
 /// Where the kept part of the path begins. It only ever moves forward, and a move begins a new epoch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Window {
     /// Groups that begin before this node index are left out, unless they must be kept.
     pub first_kept: usize,
-}
-
-/// How much to leave out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CutPlan {
-    /// The new start of the kept part, as a node index of the path.
-    pub first_kept: usize,
-    /// The node at that place.
-    pub first_kept_node_id: NodeId,
-    /// How many more turns are left out.
-    pub turns: usize,
-    /// Estimated tokens before.
-    pub tokens_before: u64,
-    /// Estimated tokens after.
-    pub tokens_after: u64,
 }
 
 /// The request does not fit.
@@ -49,20 +35,30 @@ pub struct Overflow {
 /// What went into a request and what was left out; part of its report, [`crate::ContextBuilt`] (CTX-1).
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextReport {
+    /// The summary that stands for the beginning.
+    pub compaction: Option<NodeId>,
     /// First node of the kept part; pinned nodes before it are in too.
     pub first_kept: Option<NodeId>,
+    /// Nodes from before the kept part that are in all the same.
+    pub pinned: Vec<NodeId>,
     /// Newest node.
     pub last: Option<NodeId>,
     /// Nodes that went in.
     pub nodes_in: usize,
     /// Nodes that were left out.
     pub nodes_out: usize,
-    /// Turns that were left out.
+    /// Turns that were left out, those in the summary included.
     pub turns_out: usize,
+    /// Turns that stand in the summary.
+    pub turns_summarised: usize,
     /// Results that were shortened.
     pub results_shortened: usize,
+    /// The marker's words, where turns are missing that are in no summary.
+    pub marker: Option<String>,
     /// Estimated tokens of the messages.
     pub message_tokens: u64,
+    /// Estimated tokens of the system blocks and tool schemas.
+    pub system_tokens: u64,
     /// Estimated tokens of the whole request, calibrated.
     pub request_tokens: u64,
 }
@@ -70,7 +66,7 @@ pub struct ContextReport {
 /// Builds the request of the next turn.
 ///
 /// # Errors
-/// [`Overflow`] when the kept messages need more room than the budgets give; [`plan_cut`] says what could go.
+/// [`Overflow`] when the kept messages need more room than the budgets give.
 pub fn compose(
     path: &Path,
     sources: &Sources,
@@ -78,29 +74,41 @@ pub fn compose(
     calibration: Calibration,
 ) -> Result<(ModelRequest, ContextReport), Overflow> {
     let parts = Parts::of(sources, window);
-    let build = Build::choose(path, &parts);
+    let selection = Selection::new(path, parts.rules);
+    let build = Build::choose(&selection, parts.marker);
     let needed = calibration.apply(build.tokens);
     if needed > sources.budgets.messages {
         return Err(Overflow { needed, available: sources.budgets.messages });
     }
+    let id = |index: usize| path.nodes().get(index).map(|node| node.node_id.clone());
+    let system_tokens = sources.budgets.fixed + dynamic_tokens(&sources.system);
     let report = ContextReport {
-        first_kept: path.nodes().get(window.first_kept).map(|node| node.node_id.clone()),
+        compaction: path.compaction().and_then(|compaction| id(compaction.at)),
+        first_kept: id(window.first_kept),
+        pinned: build.pinned.iter().filter_map(|index| id(*index)).collect(),
         last: path.tip().cloned(),
         nodes_in: build.nodes_in,
         nodes_out: path.omitted().nodes + path.len() - build.nodes_in,
         turns_out: build.turns_out,
+        turns_summarised: build.turns_summarised,
         results_shortened: build.shortened,
+        marker: build.marker(),
         message_tokens: build.tokens,
-        request_tokens: calibration.apply(build.tokens + sources.budgets.fixed),
+        system_tokens,
+        request_tokens: calibration.apply(build.tokens + system_tokens),
     };
     Ok((build.request(&parts), report))
 }
 
+/// What the blocks cost that are not part of the fixed part.
+pub(crate) fn dynamic_tokens(system: &SystemPrompt) -> u64 {
+    system.blocks.iter().filter(|block| block.dynamic).map(|block| block.token_count).sum()
+}
+
 /// All that a request is made of besides the nodes.
 pub(crate) struct Parts<'a> {
-    pub(crate) window: Window,
-    /// Most tokens of the results of one turn; longer ones are shortened.
-    pub(crate) results_limit: u64,
+    pub(crate) rules: Rules<'a>,
+    pub(crate) marker: Marker<'a>,
     pub(crate) system: &'a Arc<SystemPrompt>,
     pub(crate) tools: &'a Arc<ToolList>,
     pub(crate) model: &'a ModelSettings,
@@ -108,15 +116,30 @@ pub(crate) struct Parts<'a> {
     pub(crate) tail: &'a [Arc<ModelMessage>],
 }
 
+/// What is said where turns are missing that are in no summary.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Marker<'a> {
+    /// How many, and what the user said in them, in so much room.
+    Words(u64),
+    /// What was said then.
+    Then(Option<&'a str>),
+}
+
 impl<'a> Parts<'a> {
     pub(crate) fn of(sources: &'a Sources, window: Window) -> Self {
+        let budgets = &sources.budgets;
         Self {
-            window,
-            results_limit: sources.budgets.results_of_a_turn(),
+            rules: Rules {
+                window,
+                results_limit: budgets.results_of_a_turn(),
+                pinned_limit: budgets.pinned(),
+                in_system: &sources.in_system,
+            },
+            marker: Marker::Words(budgets.words()),
             system: &sources.system,
             tools: &sources.tools.list,
             model: &sources.model,
-            max_output_tokens: sources.budgets.output,
+            max_output_tokens: budgets.output,
             tail: &sources.tail,
         }
     }
@@ -127,37 +150,53 @@ pub(crate) fn request_metadata(call_id_prefix: &ToolCallId) -> Object {
     Object::from_iter([("call_id_prefix".to_owned(), call_id_prefix.as_str().into())])
 }
 
-/// Collects the kept messages. The marker stands where the first turn is missing.
+/// Collects the kept messages: the summary, then what is kept in the path's order. A marker stands where the first turn is
+/// missing that is not in the summary.
 #[derive(Default)]
 pub(crate) struct Build {
     messages: Vec<Arc<ModelMessage>>,
     gap_at: Option<usize>,
-    tokens: u64,
+    pub(crate) tokens: u64,
     pub(crate) nodes_in: usize,
     pub(crate) turns_out: usize,
+    pub(crate) turns_summarised: usize,
     pub(crate) shortened: usize,
+    pinned: Vec<usize>,
 }
 
 impl Build {
-    pub(crate) fn choose(path: &Path, parts: &Parts<'_>) -> Self {
+    pub(crate) fn choose(selection: &Selection<'_>, marker: Marker<'_>) -> Self {
+        Self::choose_until(selection, marker, usize::MAX)
+    }
+
+    /// Only what comes before this node.
+    pub(crate) fn choose_until(selection: &Selection<'_>, marker: Marker<'_>, end: usize) -> Self {
+        let path = selection.path;
         let omitted = path.omitted();
         let mut build = Self { turns_out: omitted.turns, ..Self::default() };
-        let input = path.last_input();
-        for group in path.groups() {
-            if omitted.nodes > 0 && group.head >= omitted.at {
+        if let Some(compaction) = selection.compaction() {
+            let node = &path.nodes()[compaction.at];
+            build.turns_summarised = compaction.mark.turns;
+            build.add(node.message.clone(), node.tokens);
+        }
+        // What was not loaded is in the summary, unless it holds more turns than that.
+        let unknown = omitted.nodes > 0 && (selection.compaction().is_none() || omitted.turns > build.turns_summarised);
+        for group in path.groups().iter().take_while(|group| group.head < end) {
+            if unknown && group.head >= omitted.at {
                 build.gap_at.get_or_insert(build.messages.len());
             }
-            if is_kept(path, group, parts.window, input) {
-                build.keep(path, group, parts.results_limit);
-            } else {
-                build.leave_out(path, group);
+            if selection.keeps(group) {
+                build.keep(selection, group);
+            } else if !selection.is_apart(group.head) {
+                build.leave_out(selection, group);
             }
         }
+        build.mark_gap(selection, marker);
         build
     }
 
     pub(crate) fn request(self, parts: &Parts<'_>) -> ModelRequest {
-        let mut messages = self.finish();
+        let mut messages = self.messages;
         // Board and runtime state are no history: they come last and are made anew each turn (PRV-15).
         messages.extend(parts.tail.iter().cloned());
         ModelRequest {
@@ -173,10 +212,18 @@ impl Build {
         }
     }
 
-    fn keep(&mut self, path: &Path, group: &Group, results_limit: u64) {
-        let head = &path.nodes()[group.head];
-        self.add(head.message.clone(), head.tokens);
-        for (message, tokens) in results(path, group, results_limit, &mut self.shortened) {
+    /// The messages alone.
+    pub(crate) fn into_messages(self) -> Vec<Arc<ModelMessage>> {
+        self.messages
+    }
+
+    fn keep(&mut self, selection: &Selection<'_>, group: &Group) {
+        if group.head < selection.border && selection.is_pinned(group) {
+            self.pinned.push(group.head);
+        }
+        let (messages, shortened) = selection.messages(group);
+        self.shortened += shortened;
+        for (message, tokens) in messages {
             self.add(message, tokens);
         }
     }
@@ -187,91 +234,58 @@ impl Build {
         self.nodes_in += 1;
     }
 
-    fn leave_out(&mut self, path: &Path, group: &Group) {
-        self.gap_at.get_or_insert(self.messages.len());
-        self.turns_out += usize::from(path.nodes()[group.head].role == Role::Assistant);
+    fn leave_out(&mut self, selection: &Selection<'_>, group: &Group) {
+        let node = &selection.path.nodes()[group.head];
+        // A skill that has lost its room is no turn; what the summary covers is said there.
+        if group.head >= selection.covered && node.mark.is_none() {
+            self.gap_at.get_or_insert(self.messages.len());
+        }
+        self.turns_out += usize::from(node.role == Role::Assistant);
     }
 
-    fn finish(mut self) -> Vec<Arc<ModelMessage>> {
-        if let Some(at) = self.gap_at {
-            self.messages.insert(at, Arc::new(marker(self.turns_out.max(1))));
-        }
-        self.messages
+    fn mark_gap(&mut self, selection: &Selection<'_>, marker: Marker<'_>) {
+        let Some(at) = self.gap_at else { return };
+        let turns = self.turns_out.saturating_sub(self.turns_summarised).max(1);
+        let (message, tokens) = match marker {
+            Marker::Then(text) => marked(text.map_or_else(|| notes::left_out(turns), str::to_owned)),
+            Marker::Words(room) => {
+                let key = (selection.covered, selection.border, turns, room, selection.input);
+                selection.path.memos().marker(key, || marked(marker_text(selection, turns, room)))
+            }
+        };
+        self.messages.insert(at, message);
+        self.tokens += tokens;
+    }
+
+    fn marker(&self) -> Option<String> {
+        self.gap_at.and_then(|at| self.messages[at].content.first()?.as_text().map(str::to_owned))
     }
 }
 
-fn marker(turns: usize) -> ModelMessage {
-    let mut marker = ModelMessage::new(Role::User, vec![ContentBlock::text(notes::left_out(turns))]);
+fn marker_text(selection: &Selection<'_>, turns: usize, room: u64) -> String {
+    let text = notes::left_out(turns);
+    let words = words_between(selection, room);
+    if words.is_empty() { text } else { words.listed(&format!("{text}\n{}", notes::WORDS_LEFT_OUT)) }
+}
+
+fn marked(text: String) -> Weighed {
+    let content = vec![ContentBlock::text(text)];
+    let tokens = TokenCounter.message(&content);
+    let mut marker = ModelMessage::new(Role::User, content);
     marker.metadata.insert("synthetic".to_owned(), true.into());
     marker.metadata.insert("source_node_type".to_owned(), "window".into());
-    marker
+    (Arc::new(marker), tokens)
 }
 
-/// The results of a group in the model's order, shortened if together they are too big.
-fn results(path: &Path, group: &Group, limit: u64, shortened: &mut usize) -> Vec<Weighed> {
-    let whole = || -> Vec<_> {
-        let nodes = group.results.iter().flatten().map(|index| &path.nodes()[*index]);
-        nodes.map(|node| (node.message.clone(), node.tokens)).collect()
-    };
-    let total: u64 = group.results.iter().flatten().map(|index| path.nodes()[*index].tokens).sum();
-    if total <= limit {
-        return whole();
-    }
-    *shortened += group.results.len();
-    // Made once per group, so that the next turn sends the same bytes.
-    let (kept_limit, kept) = group.shortened.get_or_init(|| (limit, render::shorten_results(&whole(), limit)));
-    if *kept_limit == limit { kept.clone() } else { render::shorten_results(&whole(), limit) }
-}
-
-/// Whether a group goes into the request. A group whose results are not all there never does: no call without its result.
-fn is_kept(path: &Path, group: &Group, window: Window, input: Option<usize>) -> bool {
-    group.is_complete() && (group.head >= window.first_kept || is_pinned(path, group, input))
-}
-
-/// What is kept whatever the window, besides the user's message of the run (CTX-4).
-pub const PINNED: [NodeType; 3] = [NodeType::SkillContext, NodeType::MemoryContext, NodeType::InstructionContext];
-
-fn is_pinned(path: &Path, group: &Group, input: Option<usize>) -> bool {
-    Some(group.head) == input || PINNED.contains(&path.nodes()[group.head].node_type)
-}
-
-/// Where to cut so that at most `keep_tokens` are left, on group borders only. The latest exchange always stays.
-///
-/// `None`: nothing can be freed, so an overflow ends the run instead of looping.
-#[must_use]
-pub fn plan_cut(path: &Path, window: Window, results_limit: u64, keep_tokens: u64) -> Option<CutPlan> {
-    let input = path.last_input();
-    let groups = path.groups();
-    let size = |group: &Group| -> u64 {
-        let head = path.nodes()[group.head].tokens;
-        head + results(path, group, results_limit, &mut 0).iter().map(|(_, tokens)| tokens).sum::<u64>()
-    };
-    let kept: Vec<&Group> = groups.iter().filter(|group| is_kept(path, group, window, input)).collect();
-    let before: u64 = kept.iter().map(|group| size(group)).sum();
-    // What stays is the latest exchange of this input, or everything from the input on if there is none yet.
-    let latest = groups.iter().rev().find(|group| path.nodes()[group.head].role == Role::Assistant);
-    let last_border = latest.map_or(0, |group| group.head).max(input.unwrap_or(0));
-
-    let (mut after, mut turns, mut first_kept) = (before, 0, window.first_kept);
-    for (at, group) in kept.iter().enumerate() {
-        if after <= keep_tokens || group.head >= last_border {
-            break;
-        }
-        if is_pinned(path, group, input) {
-            continue;
-        }
-        after -= size(group);
-        turns += usize::from(path.nodes()[group.head].role == Role::Assistant);
-        first_kept = kept.get(at + 1).map_or(last_border, |next| next.head);
-    }
-    let node = path.nodes().get(first_kept)?;
-    (after < before).then(|| CutPlan {
-        first_kept,
-        first_kept_node_id: node.node_id.clone(),
-        turns,
-        tokens_before: before,
-        tokens_after: after,
-    })
+/// The user's words out of what neither the summary nor the request holds.
+fn words_between(selection: &Selection<'_>, room: u64) -> Sayings {
+    let none = Sayings::default();
+    // What a summary covers, its node holds.
+    let earlier = if selection.compaction().is_some() { &none } else { selection.path.earlier_words() };
+    let between = selection.words(selection.covered, selection.border);
+    // The input of the run is kept as it is.
+    let input = selection.input.map(|index| &selection.path.nodes()[index].node_id);
+    earlier.and(between.filter(|(node_id, _)| Some(*node_id) != input), room)
 }
 
 /// Tokens of the static system blocks and of the tool schemas by name: the fixed part [`crate::Budgets::derive`] shares

@@ -16,7 +16,9 @@ mod batch;
 mod branch;
 mod budget;
 mod compose;
+mod cut;
 mod loops;
+mod marks;
 mod near;
 mod notes;
 mod path;
@@ -24,19 +26,28 @@ mod rebuild;
 mod render;
 mod report;
 mod run;
+mod selection;
+mod summary;
 mod tokens;
+mod transcript;
+mod words;
 
 pub use batch::{Batch, Slot, SlotState, next_group};
 pub use branch::{BranchError, branch_point};
 pub use budget::{BudgetConfig, BudgetError, Budgets};
-pub use compose::{ContextReport, CutPlan, Overflow, PINNED, Window, compose, fixed_parts, plan_cut};
+pub use compose::{ContextReport, Overflow, Window, compose, fixed_parts};
+pub use cut::{CompactionPlan, CompactionRoom, CutPlan, PlannedCompaction, plan_compaction, plan_cut};
 pub use loops::{LoopVerdict, LoopWindow};
+pub use marks::{CompactionMark, ContextMark, keys};
 pub use near::near_names;
-pub use path::{Omitted, Path, PathNode};
+pub use path::{Compaction, Omitted, PINNED, Path, PathNode};
 pub use rebuild::{FixedParts, RebuildError, rebuild};
 pub use report::{ContextBuilt, EpochPart};
 pub use run::{
-    CommitNo, Effect, Input, JobNo, Limits, ModelSettings, Outcome, Price, Relief, RequestNo, ResultKind, Run, Sources,
-    Target, ToolSet, Verdict, Write,
+    AfterNode, CommitNo, CompactFault, CompactMode, Compacted, Compacting, Effect, Finished, Input, JobNo, Limits,
+    ModelSettings, Outcome, Price, Recovery, RequestNo, ResultKind, Run, Sources, Summariser, Target, ToolSet, Verdict,
+    Write, finish_compaction,
 };
+pub use summary::{SECTIONS, Summary, SummaryFault};
 pub use tokens::{Calibration, TokenCounter};
+pub use words::{Saying, Sayings};

@@ -65,6 +65,25 @@ pub(crate) fn left_out(turns: usize) -> String {
     )
 }
 
+/// Before the user's words out of turns that were left out.
+pub(crate) const WORDS_LEFT_OUT: &str = "What the user said in them, word for word, oldest first:";
+
+/// At the head of a summary (CMP-1, CTX-9).
+pub(crate) fn summarised(turns: usize) -> String {
+    let s = if turns == 1 { "" } else { "s" };
+    format!(
+        "[{turns} earlier turn{s} of this conversation, in summary. Where later messages differ, they are right; files may have \
+         changed since. What is done is done: do not do it again.]"
+    )
+}
+
+/// Before the user's words out of turns that were summarised.
+pub(crate) const WORDS_SUMMARISED: &str = "## The user's own words, oldest first (they count as they stand)";
+
+/// In place of the content of an instruction file that stands in the system part by now (INS-3).
+pub(crate) const IN_SYSTEM_PART: &str =
+    "[The content of this file is in the system part of this request, under its path; it was left out here.]";
+
 /// Between head and tail of a result that is too big for the window.
 pub(crate) fn result_shortened(left_out: usize, whole: usize) -> String {
     format!(

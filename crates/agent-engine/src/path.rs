@@ -1,12 +1,14 @@
 //! The active path as the machine believes it: a chain of nodes, grouped so that a call and its results stay together.
 
-use std::collections::HashSet;
-use std::sync::{Arc, OnceLock};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use agent_protocol::{ContentBlock, ModelMessage, Node, NodeDraft, NodeId, NodeType, Role, ToolCall, ToolCallId};
 
+use crate::marks::{CompactionMark, ContextMark};
 use crate::render;
 use crate::tokens::TokenCounter;
+use crate::words::Sayings;
 
 /// One node of the path, and the message it becomes.
 #[derive(Debug, Clone)]
@@ -23,8 +25,21 @@ pub struct PathNode {
     pub broken: bool,
     /// Estimated tokens of the message.
     pub tokens: u64,
+    /// What it brings into the context, if that is what it is for.
+    pub mark: Option<Arc<ContextMark>>,
     /// The message; made once, so that every turn hands out the same one.
     pub message: Arc<ModelMessage>,
+}
+
+/// A compaction that counts: a summary takes the place of everything before its border (CMP-1).
+#[derive(Debug, Clone)]
+pub struct Compaction {
+    /// Index of its node.
+    pub at: usize,
+    /// Index of the first node that is kept as it is.
+    pub first_kept: usize,
+    /// What its node says.
+    pub mark: Arc<CompactionMark>,
 }
 
 /// A message and its estimated tokens.
@@ -39,8 +54,8 @@ pub(crate) struct Group {
     pub(crate) calls: Vec<ToolCallId>,
     /// Node index of each call's result, in the order of `calls`, whatever the order in which they were stored.
     pub(crate) results: Vec<Option<usize>>,
-    /// Results shortened to a limit; the limit is part of the memo.
-    pub(crate) shortened: OnceLock<(u64, Vec<Weighed>)>,
+    /// Results shortened to a limit; the limit, and how many of them are only referred to, are part of the memo.
+    pub(crate) shortened: OnceLock<((u64, usize), Vec<Weighed>)>,
 }
 
 impl Group {
@@ -72,9 +87,45 @@ pub struct Omitted {
 #[derive(Debug, Clone, Default)]
 pub struct Path {
     omitted: Omitted,
+    /// What the user said in the part that was not loaded.
+    earlier_words: Sayings,
+    /// All that are valid, oldest first; the last one counts.
+    compactions: Vec<Compaction>,
     nodes: Vec<PathNode>,
     groups: Vec<Group>,
+    /// Indexes of nodes that may be kept although what is around them goes.
+    context: Vec<usize>,
     call_ids: HashSet<ToolCallId>,
+    memos: Memos,
+}
+
+/// Messages that are made from several nodes, or in place of one; made once, so that every turn hands out the same one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Memos(Arc<Mutex<MemoMap>>);
+
+#[derive(Debug, Default)]
+struct MemoMap {
+    marker: Option<(MarkerKey, Weighed)>,
+    references: HashMap<usize, Weighed>,
+}
+
+/// What a marker is about: where it begins, where it ends, how many turns, how much room, which message is kept all the same.
+pub(crate) type MarkerKey = (usize, usize, usize, u64, Option<usize>);
+
+impl Memos {
+    pub(crate) fn marker(&self, key: MarkerKey, make: impl FnOnce() -> Weighed) -> Weighed {
+        // Whole after every operation, so a panic elsewhere has not broken it.
+        let mut memos = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &memos.marker {
+            Some((known, made)) if *known == key => made.clone(),
+            _ => memos.marker.insert((key, make())).1.clone(),
+        }
+    }
+
+    pub(crate) fn reference(&self, node: usize, make: impl FnOnce() -> Weighed) -> Weighed {
+        let mut memos = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        memos.references.entry(node).or_insert_with(make).clone()
+    }
 }
 
 impl Path {
@@ -111,10 +162,22 @@ impl Path {
         path
     }
 
+    /// The same with what the user said in the older part, as far as it is known.
+    #[must_use]
+    pub fn with_earlier_words(mut self, words: Sayings) -> Self {
+        self.earlier_words = words;
+        self
+    }
+
+    pub(crate) fn earlier_words(&self) -> &Sayings {
+        &self.earlier_words
+    }
+
     /// Adds a node at the tip.
     pub fn push(&mut self, draft: &NodeDraft) {
         let index = self.nodes.len();
         let message = render::message(draft);
+        self.compactions.extend(self.valid_compaction(draft, index));
         let tokens = TokenCounter.message(&message.content);
         match answered_call(draft) {
             Some(call) => self.attach_result(call, index),
@@ -124,6 +187,9 @@ impl Path {
                 self.groups.push(Group::new(index, calls));
             }
         }
+        if PINNED.contains(&draft.node_type) || is_instruction(draft.node_type) {
+            self.context.push(index);
+        }
         self.nodes.push(PathNode {
             node_id: draft.node_id.clone(),
             role: draft.role,
@@ -131,8 +197,26 @@ impl Path {
             synthetic: draft.node_type != NodeType::Message || draft.metadata.contains_key("synthetic"),
             broken: is_broken(draft),
             tokens,
+            mark: PINNED.contains(&draft.node_type).then(|| ContextMark::read(&draft.metadata)).flatten().map(Arc::new),
             message: Arc::new(message),
         });
+    }
+
+    /// A compaction counts if what it keeps is on this path: as a loaded node, or before everything that was loaded.
+    fn valid_compaction(&self, draft: &NodeDraft, index: usize) -> Option<Compaction> {
+        let mark = CompactionMark::of(draft)?;
+        let first_kept = match self.position(&mark.first_kept_node_id) {
+            Some(at) => at,
+            None if self.omitted.nodes > 0 => self.omitted.pinned,
+            None => return None,
+        };
+        Some(Compaction { at: index, first_kept, mark: Arc::new(mark) })
+    }
+
+    /// The compaction that counts: the last valid one (CMP-1).
+    #[must_use]
+    pub fn compaction(&self) -> Option<&Compaction> {
+        self.compactions.last()
     }
 
     /// A result belongs to the newest group that waits for it; one that nobody waits for never reaches a model.
@@ -148,6 +232,10 @@ impl Path {
     /// Takes back everything after the first `len` nodes: their commit failed.
     pub fn truncate(&mut self, len: usize) {
         self.nodes.truncate(len);
+        self.compactions.retain(|compaction| compaction.at < len);
+        self.context.retain(|index| *index < len);
+        // Other nodes may come in the place of those that are gone.
+        self.memos = Memos::default();
         self.groups.retain(|group| group.head < len);
         for group in &mut self.groups {
             if group.results.iter().flatten().any(|index| *index >= len) {
@@ -207,6 +295,15 @@ impl Path {
         &self.groups
     }
 
+    /// Indexes of nodes that may be kept although what is around them goes, oldest first.
+    pub(crate) fn context(&self) -> &[usize] {
+        &self.context
+    }
+
+    pub(crate) fn memos(&self) -> &Memos {
+        &self.memos
+    }
+
     /// Whether a call on this path has this id.
     #[must_use]
     pub fn knows_call(&self, id: &ToolCallId) -> bool {
@@ -235,6 +332,14 @@ impl Path {
     pub(crate) fn last_input(&self) -> Option<usize> {
         self.nodes.iter().rposition(|node| node.role == Role::User && !node.synthetic)
     }
+}
+
+/// What brings something into the context and is kept when what is around it goes, as far as it finds room (CTX-4).
+pub const PINNED: [NodeType; 3] = [NodeType::SkillContext, NodeType::MemoryContext, NodeType::InstructionContext];
+
+/// What tells the model how to write a plan or a task; kept until it is used (CTX-4).
+pub(crate) fn is_instruction(node_type: NodeType) -> bool {
+    matches!(node_type, NodeType::PlanInstruction | NodeType::TaskInstruction)
 }
 
 fn calls_of(content: &[ContentBlock]) -> impl Iterator<Item = &ToolCall> {

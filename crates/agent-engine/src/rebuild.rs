@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use agent_protocol::{ModelRequest, NodeId, SystemPrompt, ToolList};
 
-use crate::compose::{Build, Parts, Window, request_metadata};
+use crate::compose::{Build, Marker, Parts, Window, request_metadata};
 use crate::path::Path;
 use crate::report::{ContextBuilt, EpochPart};
 use crate::run::RequestNo;
+use crate::selection::{Rules, Selection};
 
 /// What stands behind the hashes of `fixed_part` (STO-13).
 #[derive(Debug, Clone)]
@@ -88,15 +89,20 @@ pub fn rebuild(
     let epoch_part = epoch_part(built, holder)?;
     let path = path_then(path, built)?;
     let parts = Parts {
-        window: window(&path, built)?,
-        results_limit: epoch_part.results_limit,
+        rules: Rules {
+            window: window(&path, built)?,
+            results_limit: epoch_part.results_limit,
+            pinned_limit: epoch_part.budgets.pinned(),
+            in_system: &epoch_part.in_system,
+        },
+        marker: Marker::Then(epoch_part.marker.as_deref()),
         system: &fixed.system,
         tools: &fixed.tools,
         model: &epoch_part.model,
         max_output_tokens: epoch_part.max_output_tokens,
         tail: &built.tail,
     };
-    let build = Build::choose(&path, &parts);
+    let build = Build::choose(&Selection::new(&path, parts.rules), parts.marker);
     same_counts(built, &build, path.omitted().nodes + path.len())?;
     let mut request = build.request(&parts);
     request.metadata = request_metadata(&built.call_id_prefix);
@@ -135,6 +141,7 @@ fn same_counts(built: &ContextBuilt, now: &Build, nodes: usize) -> Result<(), Re
         ("nodes_in", built.nodes_in, now.nodes_in),
         ("nodes_out", built.nodes_out, nodes - now.nodes_in),
         ("turns_out", built.turns_out, now.turns_out),
+        ("turns_summarised", built.turns_summarised, now.turns_summarised),
         ("results_shortened", built.results_shortened, now.shortened),
     ];
     match counts.into_iter().find(|(_, then, now)| then != now) {

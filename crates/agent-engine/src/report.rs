@@ -28,9 +28,15 @@ pub struct ContextBuilt {
     /// In every other report: the request of the same run whose report has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch_part_of_request: Option<RequestNo>,
-    /// First node of the kept part; pinned nodes before it are in too.
+    /// The summary that stands for the beginning of the path (CMP-1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction_node_id: Option<NodeId>,
+    /// First node of the kept part; without a summary, or where turns were left out after it.
     #[serde(deserialize_with = "Option::deserialize")]
     pub first_kept_node_id: Option<NodeId>,
+    /// Nodes from before the kept part that are in all the same: loaded skills, the message of the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pinned_node_ids: Vec<NodeId>,
     /// Newest node.
     #[serde(deserialize_with = "Option::deserialize")]
     pub last_node_id: Option<NodeId>,
@@ -38,12 +44,18 @@ pub struct ContextBuilt {
     pub nodes_in: usize,
     /// Nodes that were left out.
     pub nodes_out: usize,
-    /// Turns that were left out.
+    /// Turns that were left out, those in the summary included.
     pub turns_out: usize,
+    /// Turns that stand in the summary.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub turns_summarised: usize,
     /// Results that were shortened.
     pub results_shortened: usize,
     /// Estimated tokens of the messages.
     pub message_tokens: u64,
+    /// Estimated tokens of the system blocks and tool schemas.
+    #[serde(default)]
+    pub system_tokens: u64,
     /// Estimated tokens of the whole request, calibrated.
     pub request_tokens: u64,
     /// The provider's counts as a multiple of our estimates.
@@ -70,6 +82,17 @@ pub struct EpochPart {
     pub budgets: Budgets,
     /// Hashes of the system blocks and of the tool list (STO-13).
     pub fixed_part: Object,
+    /// Instruction nodes whose file stands in the system part (INS-3).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_system: Vec<NodeId>,
+    /// What is said where turns are missing that are in no summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marker: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl ContextBuilt {
@@ -100,20 +123,26 @@ impl ContextBuilt {
 }
 
 impl EpochPart {
-    pub(crate) fn of(sources: &Sources, because: &str) -> Self {
+    pub(crate) fn of(sources: &Sources, marker: Option<&String>, because: &str) -> Self {
         let parts = Parts::of(sources, Window::default());
         Self {
             epoch_because: because.to_owned(),
             model: parts.model.clone(),
             max_output_tokens: parts.max_output_tokens,
-            results_limit: parts.results_limit,
+            results_limit: parts.rules.results_limit,
             budgets: sources.budgets,
             fixed_part: sources.fingerprint.clone(),
+            in_system: sources.in_system.to_vec(),
+            marker: marker.cloned(),
         }
     }
 
     /// Whether it says of these sources what there is to say. The two limits follow from the budgets.
-    pub(crate) fn is_of(&self, sources: &Sources) -> bool {
-        self.budgets == sources.budgets && self.model == sources.model && self.fixed_part == sources.fingerprint
+    pub(crate) fn is_of(&self, sources: &Sources, marker: Option<&String>) -> bool {
+        self.budgets == sources.budgets
+            && self.model == sources.model
+            && self.fixed_part == sources.fingerprint
+            && *self.in_system == *sources.in_system
+            && self.marker.as_ref() == marker
     }
 }

@@ -1,5 +1,7 @@
 //! Packaged texts by id.
 
+use crate::frontmatter::{self, Block, Document};
+
 macro_rules! assets {
     ($($(#[$doc:meta])* $name:ident = $id:literal, $file:literal;)*) => {
         /// A packaged text. The ids are stable names; files and wording may change.
@@ -26,7 +28,7 @@ macro_rules! assets {
 }
 
 assets! {
-    /// What the agent is there for.
+    /// What the agent is there for, and what binds it.
     SystemCore = "system.core", "prompts/system/core.md";
     /// How tools are used.
     SystemToolProtocol = "system.tool_protocol", "prompts/system/tool_protocol.md";
@@ -34,8 +36,24 @@ assets! {
     SystemTodo = "system.todo", "prompts/system/todo.md";
     /// What asks the user.
     SystemPermissions = "system.permissions", "prompts/system/permissions.md";
+    /// What memories are worth. Only where there are some.
+    SystemMemory = "system.memory", "prompts/system/memory.md";
+    /// What a summary of earlier turns is worth. Only where compaction is on.
+    SystemCompact = "system.compact", "prompts/system/compact.md";
     /// The configuration to start from.
     TemplateConfig = "template.config.default", "templates/config_default.toml";
+    /// How a plan is written. Placeholders: `goal`, `target`.
+    TemplatePlan = "template.plan.default", "templates/plan_default.md";
+    /// How a task is laid out as a graph of steps. Placeholder: `goal`.
+    TemplateTaskDag = "template.task_dag.default", "templates/task_dag_default.md";
+    /// The agent that summarises a transcript for another model than its own. No catalog lists it.
+    DefaultCompactAgent = "agent.default_compact_agent", "agents/default_compact_agent.md";
+    /// The last user message of a conversation, or the end of a transcript, that is to be summarised. Placeholder: `max_words`.
+    CompactRequest = "internal.compact_request", "prompts/internal/compact_request.md";
+    /// System text of the job that finds out what is to be remembered.
+    MemoryExtract = "internal.memory_extract", "prompts/internal/memory_extract.md";
+    /// System text of the selector that finds memories for a query. Placeholder: `top_k`.
+    MemoryRecall = "internal.memory_recall", "prompts/internal/memory_recall.md";
 }
 
 /// A packaged text.
@@ -45,11 +63,19 @@ pub struct Asset {
     pub id: AssetId,
     /// Counts the changes of its meaning; recorded wherever the text is used.
     pub version: u32,
-    /// The text.
+    /// What an agent definition says of itself; nothing for other texts.
+    pub frontmatter: Option<Block<'static>>,
+    /// The text, without version and frontmatter.
     pub text: &'static str,
 }
 
 impl AssetId {
+    /// The text with this id, such as `template.plan.default`; nothing for an id that does not exist.
+    #[must_use]
+    pub fn find(id: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|known| known.as_str() == id)
+    }
+
     /// The text and its version.
     #[must_use]
     pub fn load(self) -> Asset {
@@ -58,7 +84,8 @@ impl AssetId {
         let version = version(first);
         // In Markdown the version stands in a comment that is not part of the text.
         let text = if first.starts_with("<!--") { rest } else { file };
-        Asset { id: self, version, text: text.trim_end() }
+        let Document { frontmatter, body, .. } = frontmatter::split(text);
+        Asset { id: self, version, frontmatter, text: body.trim_end() }
     }
 }
 
@@ -68,6 +95,34 @@ impl Asset {
     pub fn source(&self) -> String {
         format!("{}@{}", self.id.as_str(), self.version)
     }
+
+    /// The text with each `{name}` of `values` replaced. Every other brace stays as it is, and what a value brings in is
+    /// not looked at again.
+    #[must_use]
+    pub fn fill(&self, values: &[(&str, &str)]) -> String {
+        fill(self.text, values)
+    }
+}
+
+fn fill(text: &str, values: &[(&str, &str)]) -> String {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, inside)) = rest.split_once('{') {
+        filled.push_str(before);
+        let value = values.iter().find_map(|(name, value)| {
+            let after = inside.strip_prefix(name)?.strip_prefix('}')?;
+            Some((value, after))
+        });
+        if let Some((value, after)) = value {
+            filled.push_str(value);
+            rest = after;
+        } else {
+            filled.push('{');
+            rest = inside;
+        }
+    }
+    filled.push_str(rest);
+    filled
 }
 
 /// The number after the word "version" in a file's first line; 0 where there is none, which a test refuses.
@@ -78,43 +133,5 @@ fn version(line: &str) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// AST-1, AST-3: every text is there, has a version and a title, and is finished.
-    #[test]
-    fn texts_are_finished() {
-        for id in AssetId::ALL {
-            let asset = id.load();
-            assert!(asset.version >= 1, "{} has no version in its first line", id.as_str());
-            let first = asset.text.lines().next().unwrap();
-            assert!(first.starts_with("# "), "{}: the first line is its title: {first}", id.as_str());
-            assert!(asset.text.len() > 80, "{} is too short to be of use", id.as_str());
-            for unfinished in ["TODO", "FIXME", "to be written", "lorem ipsum"] {
-                assert!(!asset.text.contains(unfinished), "{} holds {unfinished}", id.as_str());
-            }
-            assert!(!asset.text.contains("<!--"), "{}", id.as_str());
-        }
-    }
-
-    /// CTX-8: the model is told what comes before what.
-    #[test]
-    fn precedence_is_said() {
-        let text = AssetId::SystemCore.load().text;
-        let line = text.lines().find(|line| line.contains("disagree")).unwrap();
-        let order = ["these rules", "permissions", "current message", "everything else"];
-        let places: Vec<_> = order.iter().map(|word| line.find(word).unwrap()).collect();
-        assert!(places.is_sorted(), "{line}");
-    }
-
-    /// AST-2: the ids of what exists so far.
-    #[test]
-    fn ids() {
-        let ids: Vec<_> = AssetId::ALL.iter().map(|id| id.as_str()).collect();
-        assert_eq!(
-            ids,
-            ["system.core", "system.tool_protocol", "system.todo", "system.permissions", "template.config.default"]
-        );
-        assert_eq!(AssetId::SystemCore.load().source(), "system.core@1");
-    }
-}
+#[path = "assets_tests.rs"]
+mod tests;

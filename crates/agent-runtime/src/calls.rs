@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use agent_engine::{Input, Outcome, ResultKind, Verdict};
+use agent_engine::{AfterNode, ContextMark, Input, Outcome, ResultKind, Verdict};
 use agent_policy::{Facts, SecretPatterns, quote_argv, shorten};
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, Object, ToolCall, ToolCallId, ToolDefinition};
 use agent_store::ArtifactWriter;
-use agent_tools::{CallContext, Fence, Prepared, PreparedCall, ProgressSink, Registry, Tool, ToolOutput};
+use agent_tools::{CallContext, ContextEntry, Fence, Prepared, PreparedCall, ProgressSink, Registry, Tool, ToolOutput};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::artifacts::{CallArtifacts, Finished};
 use crate::broker::{Asked, Broker, cancelled};
 use crate::caught::caught;
+use crate::context::Loaded;
 use crate::redact::Redactor;
 use crate::session::RunContext;
 
@@ -33,6 +34,7 @@ pub(crate) struct Calls {
     artifacts: ArtifactWriter,
     result_bytes: usize,
     finished: Finished,
+    loaded: Arc<Loaded>,
     /// Closed when the run ends: a call that did not stop in time can change nothing any more (RUN-12).
     fence: Fence,
     open: HashMap<ToolCallId, Open>,
@@ -78,6 +80,7 @@ impl Calls {
             artifacts,
             result_bytes,
             finished: Finished::default(),
+            loaded: Arc::default(),
             fence: Fence::new(),
             open: HashMap::new(),
         }
@@ -86,6 +89,11 @@ impl Calls {
     /// Rows of artifacts whose files are finished.
     pub(crate) fn finished_artifacts(&self) -> &Finished {
         &self.finished
+    }
+
+    /// What is in the conversation because it was loaded.
+    pub(crate) fn loaded(&self) -> &Loaded {
+        &self.loaded
     }
 
     /// Nothing of this run can change anything from here on.
@@ -153,6 +161,7 @@ impl Calls {
                 finished: self.finished.clone(),
             }),
             versions: run.open.versions.clone(),
+            loaded: Arc::clone(&self.loaded) as _,
             result_bytes: self.result_bytes,
             secrets: run.redactor.secrets().clone(),
         }
@@ -196,7 +205,10 @@ impl Calls {
     pub(crate) fn execute(&mut self, call: ToolCallId) -> Job {
         let run = Arc::clone(&self.run);
         let open = self.open.get_mut(&call);
+        let open_tool = open.as_ref().and_then(|open| open.tool.clone());
         let (handle, progress) = open.map_or((None, None), |open| (open.handle.take(), open.progress.take()));
+        let tool = open_tool;
+        let loaded = Arc::clone(&self.loaded);
         async move {
             let output = match handle {
                 Some(handle) => {
@@ -205,7 +217,9 @@ impl Calls {
                 }
                 None => ToolOutput::failed(lost_handle()),
             };
-            let outcome = Box::new(outcome(&run, output));
+            let is_of_core = tool.is_some_and(|tool| tool.is_of_core());
+            let after = if is_of_core && output.error.is_none() { after(&loaded, &output) } else { Vec::new() };
+            let outcome = Box::new(Outcome { after, ..outcome(&run, output) });
             Done::Input(Box::new(Input::CallDone { call, outcome }))
         }
         .boxed()
@@ -261,9 +275,22 @@ async fn watched(
     }
 }
 
+/// The nodes that one of core's own calls adds to the conversation; none twice.
+fn after(loaded: &Loaded, output: &ToolOutput) -> Vec<AfterNode> {
+    let node = |entry: &ContextEntry| AfterNode {
+        node_type: entry.node_type,
+        content: entry.content.clone(),
+        metadata: entry.metadata.clone(),
+    };
+    let is_new = |entry: &&ContextEntry| {
+        ContextMark::read(&entry.metadata).is_none_or(|mark| loaded.add(entry.node_type, &mark))
+    };
+    output.context.iter().filter(is_new).map(node).collect()
+}
+
 /// What a tool's output means for the machine.
 fn outcome(run: &RunContext, output: ToolOutput) -> Outcome {
-    let ToolOutput { mut content, mut error, mut metadata } = output;
+    let ToolOutput { mut content, mut error, mut metadata, .. } = output;
     let aborted = metadata.get(ToolOutput::ABORTED).is_some_and(|flag| flag == true);
     let kind = match &error {
         None => ResultKind::Ok,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_engine::{CommitNo, Effect, Input, Relief, RequestNo, Run, Sources, Target, Write as Wanted};
+use agent_engine::{CommitNo, Effect, Input, JobNo, RequestNo, Run, Target, Write as Wanted};
 use agent_llm::ProviderAdapter;
 use agent_protocol::{
     EndReason, ErrorPayload, EventDraft, EventType, Level, ModelFault, ModelRequest, NodeId, RunPatch, RunStatus, Usage,
@@ -18,11 +18,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::calls::{Calls, Done, Job};
 use crate::caught::caught;
+use crate::context::{Gathered, Gatherer};
 use crate::handle::{RunResult, Standing};
 use crate::line::Turn;
 use crate::model_call;
 use crate::raw::{self, RunExchanges};
 use crate::session::{Rest, RunContext, Session};
+use crate::upkeep::{Compactor, Underway};
 
 /// Everything one run works with.
 pub(crate) struct Driver {
@@ -32,7 +34,10 @@ pub(crate) struct Driver {
     pub(crate) provider: Arc<dyn ProviderAdapter>,
     pub(crate) machine: Run,
     pub(crate) calls: Calls,
-    pub(crate) sources: Sources,
+    pub(crate) gatherer: Gatherer,
+    pub(crate) compactor: Compactor,
+    /// The summary that is being made for this run, or was taken over by it.
+    pub(crate) summary: Option<(JobNo, Underway)>,
     /// What travels to and from the server, if somebody debugs.
     pub(crate) raw: Option<RunExchanges>,
     /// Rows, bytes and events that go into the first commit.
@@ -71,6 +76,7 @@ impl Driver {
     }
 
     async fn run_out(&mut self, start: Input) -> (EndReason, Option<ErrorPayload>) {
+        let left = self.context.open.upkeep.take();
         let mut outside = Outside {
             jobs: FuturesUnordered::new(),
             ready: VecDeque::from([start]),
@@ -78,6 +84,10 @@ impl Driver {
             drain: None,
             cancelled: false,
         };
+        if let Some(underway) = left {
+            let job = self.machine.adopt(underway.plan.clone());
+            self.watch_summary(job, underway, &outside);
+        }
         let end = loop {
             let input = self.next_input(&mut outside).await;
             if let Some(end) = self.step(input, &mut outside).await {
@@ -107,9 +117,14 @@ impl Driver {
 
     fn finish(self, end: EndReason, error: Option<ErrorPayload>) {
         let status = end.status();
-        let Self { turn, context, calls, machine, standing, store_failed, unsaid, .. } = self;
+        let Self { turn, context, calls, machine, standing, store_failed, unsaid, summary, .. } = self;
         // Otherwise the next run reads what was stored.
         if !store_failed {
+            // What is still being made goes on, for whoever comes next.
+            let open_job = machine.open_compaction().map(|(job, _)| job);
+            if let Some((_, underway)) = summary.filter(|(job, _)| Some(*job) == open_job) {
+                context.open.upkeep.put(underway);
+            }
             let (path, calibration) = machine.into_path();
             context.open.put_rest(Rest { path, calibration, started: None });
         }
@@ -179,7 +194,7 @@ impl Driver {
                         return None;
                     }
                 }
-                Effect::Gather => self.perform(Effect::Gather, outside),
+                Effect::Gather { .. } => self.perform(effect, outside),
                 other => {
                     if !self.commit_held(outside).await {
                         return None;
@@ -255,14 +270,14 @@ impl Driver {
 
     fn perform(&mut self, effect: Effect, outside: &mut Outside) {
         match effect {
-            Effect::Gather => outside.ready.push_back(Input::Sources(Box::new(self.sources.clone()))),
+            Effect::Gather { fresh } => self.gather(fresh, outside),
             Effect::CallModel { request, body } => self.call_model(request, *body, outside),
             Effect::Prepare { call } => outside.jobs.push(self.calls.prepare(call)),
             Effect::Authorize(call) => outside.jobs.push(self.calls.authorize(call)),
             Effect::Execute(call) => outside.jobs.push(self.calls.execute(call)),
-            // Until there is compaction, room is made by letting the window slide (PRV-15).
-            Effect::Relieve { job, .. } => {
-                outside.ready.push_back(Input::ReliefDone { job, result: Ok(Relief::Slide) });
+            Effect::Compact { job, mode, plan, request } => {
+                let underway = self.compactor.begin(&self.context, mode, *plan, *request);
+                self.watch_summary(job, underway, outside);
             }
             Effect::Abort(target) => self.abort(&target, outside),
             Effect::ArmDrain => {
@@ -273,11 +288,18 @@ impl Driver {
         }
     }
 
+    fn gather(&mut self, fresh: bool, outside: &mut Outside) {
+        let Gathered { sources, blobs } = self.gatherer.gather(fresh);
+        self.prelude.extend(blobs);
+        outside.ready.push_back(Input::Sources(Box::new(sources)));
+    }
+
     fn call_model(&self, number: RequestNo, mut request: ModelRequest, outside: &mut Outside) {
         if self.raw.is_some() {
             request.metadata.insert(raw::RUN_ID.to_owned(), self.context.run_id.as_str().into());
             request.metadata.insert(raw::REQUEST.to_owned(), number.0.into());
         }
+        self.calls.loaded().replace(&self.machine.context());
         let cancel = CancellationToken::new();
         outside.model = Some((number, cancel.clone()));
         let asked = model_call::ask(Arc::clone(&self.context), Arc::clone(&self.provider), number, request, cancel);
@@ -292,7 +314,14 @@ impl Driver {
         outside.jobs.push(asked.map(|input| Done::Input(Box::new(input))).boxed());
     }
 
-    fn abort(&self, target: &Target, outside: &Outside) {
+    /// The machine hears what comes of a summary.
+    fn watch_summary(&mut self, job: JobNo, underway: Underway, outside: &Outside) {
+        let made = underway.done.clone().map(move |result| Input::CompactionDone { job, result });
+        outside.jobs.push(made.map(|input| Done::Input(Box::new(input))).boxed());
+        self.summary = Some((job, underway));
+    }
+
+    fn abort(&mut self, target: &Target, outside: &Outside) {
         match target {
             Target::Call(call) => self.calls.abort(call),
             Target::Model(number) => {
@@ -302,8 +331,11 @@ impl Driver {
                     cancel.cancel();
                 }
             }
-            // Sliding the window takes no time; its answer is on the way.
-            Target::Job(_) => {}
+            Target::Job(job) => {
+                if let Some((_, underway)) = self.summary.take_if(|(current, _)| current == job) {
+                    underway.abort();
+                }
+            }
         }
     }
 }

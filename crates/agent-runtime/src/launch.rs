@@ -13,12 +13,14 @@ use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::calls::Calls;
+use crate::context::Gatherer;
 use crate::driver::{Driver, failed_patch};
 use crate::handle::{RunResult, Standing};
 use crate::line::{Place, Turn};
 use crate::raw::RunExchanges;
 use crate::session::{Rest, RunContext, Session};
 use crate::sessions::Sessions;
+use crate::upkeep::Compactor;
 
 /// What a queued run's row keeps its message under, so that it survives a process that ends before its turn comes.
 pub(crate) const QUEUED_MESSAGE: &str = "queued_message";
@@ -30,6 +32,7 @@ pub(crate) struct Launch {
     pub(crate) limits: Limits,
     pub(crate) calls: Calls,
     pub(crate) sources: Sources,
+    pub(crate) compactor: Compactor,
     pub(crate) raw: Option<RunExchanges>,
     /// Bytes that go into the first commit.
     pub(crate) blobs: Vec<Write>,
@@ -84,7 +87,9 @@ impl Launch {
             provider: self.provider,
             machine,
             calls: self.calls,
-            sources: self.sources,
+            gatherer: Gatherer::new(self.sources),
+            compactor: self.compactor,
+            summary: None,
             raw: self.raw,
             prelude,
             held: None,

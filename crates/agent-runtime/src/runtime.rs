@@ -25,6 +25,7 @@ use crate::redact::Redactor;
 use crate::session::{Open, RunContext, Session, fresh_id};
 use crate::sessions::{Sessions, project_name};
 use crate::sources::{RunSources, run_sources, system_prompt, tool_set};
+use crate::upkeep::Compactor;
 use crate::{Ports, RawExchanges, RuntimeError, RuntimeSettings};
 
 /// What a user says.
@@ -73,6 +74,7 @@ pub struct Runtime {
     sessions: Arc<Sessions>,
     archive: Arc<dyn SessionArchive>,
     runs: TaskTracker,
+    compactor: Compactor,
     stop: CancellationToken,
 }
 
@@ -81,11 +83,22 @@ impl Runtime {
     /// opened; a run that starts all the same is refused.
     #[must_use]
     pub fn new(settings: RuntimeSettings, ports: Ports) -> Self {
-        let Ports { store, archive, artifacts, provider, tools, rules, secrets, patterns, raw, permission } = ports;
+        let Ports { store, archive, artifacts, provider, summariser, tools, rules, secrets, patterns, raw, permission } =
+            ports;
+        let redactor = Redactor::new(secrets);
+        let stop = CancellationToken::new();
+        let compactor = Compactor {
+            provider: summariser,
+            store: Arc::clone(&store),
+            redactor: redactor.clone(),
+            tasks: TaskTracker::new(),
+            stop: stop.clone(),
+        };
         Self {
             system: Arc::new(system_prompt(&settings.environment)),
             broker: Arc::new(Broker::new(permission, rules, settings.policy.clone(), settings.permission_timeout)),
-            redactor: Redactor::new(secrets),
+            redactor,
+            compactor,
             patterns,
             raw,
             tools: Arc::new(RwLock::new(tools)),
@@ -97,7 +110,7 @@ impl Runtime {
             ),
             archive,
             runs: TaskTracker::new(),
-            stop: CancellationToken::new(),
+            stop,
             settings,
             store,
             artifacts,
@@ -214,6 +227,7 @@ impl Runtime {
             ),
             entry: Entry { context, sessions: Arc::clone(&self.sessions), cancel, standing },
             provider: Arc::clone(&self.provider),
+            compactor: self.compactor.clone(),
             limits: self.settings.limits.clone(),
             message: message.content,
             cancel_timeout: self.settings.cancel_timeout,
@@ -243,6 +257,14 @@ impl Runtime {
         self.sessions.release(session_id)
     }
 
+    /// Waits until nothing is at work beside runs: summaries and what is remembered. A program that is about to end may give
+    /// that a moment (MEM-9); [`Self::close`] stops it.
+    pub async fn background_work(&self) {
+        self.compactor.tasks.close();
+        self.compactor.tasks.wait().await;
+        self.compactor.tasks.reopen();
+    }
+
     /// Stops all runs, then closes provider and store. Calling it again does nothing (API-7).
     pub async fn close(&self) {
         self.stop.cancel();
@@ -250,6 +272,7 @@ impl Runtime {
         // A run ends within its cancel timeout; beyond that nothing can be waited for.
         let patience = self.settings.cancel_timeout + std::time::Duration::from_secs(5);
         let _ = tokio::time::timeout(patience, self.runs.wait()).await;
+        let _ = tokio::time::timeout(patience, self.background_work()).await;
         self.provider.close().await;
         self.sessions.close();
         self.store.close().await;

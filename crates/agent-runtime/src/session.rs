@@ -13,6 +13,7 @@ use crate::line::{HasLine, Line};
 use crate::live::Live;
 use crate::redact::Redactor;
 use crate::sessions::Sessions;
+use crate::upkeep::Slot;
 use crate::versions::Versions;
 
 /// A session as long as the runtime knows it: its grants (PRM-3), and who works on it.
@@ -42,6 +43,8 @@ pub(crate) struct Open {
     pub(crate) cwd: String,
     pub(crate) lease: Lease,
     rest: Mutex<Option<Rest>>,
+    /// A summary that is being made while no run has it in hand.
+    pub(crate) upkeep: Slot,
 }
 
 /// What one run leaves to the next.
@@ -120,7 +123,14 @@ impl HasLine for Session {
 
 impl Open {
     pub(crate) fn new(lease: Lease, agent_id: AgentId, cwd: String, rest: Rest, versions: Versions) -> Self {
-        Self { agent_id, versions: Arc::new(versions), cwd, lease, rest: Mutex::new(Some(rest)) }
+        Self {
+            agent_id,
+            versions: Arc::new(versions),
+            cwd,
+            lease,
+            rest: Mutex::new(Some(rest)),
+            upkeep: Slot::default(),
+        }
     }
 
     fn rest(&self) -> MutexGuard<'_, Option<Rest>> {

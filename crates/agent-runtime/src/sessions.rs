@@ -6,12 +6,13 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agent_engine::{Calibration, Omitted, PINNED, Path};
+use agent_engine::{Calibration, Omitted, PINNED, Path, Sayings};
 use agent_protocol::{
-    AgentId, AgentType, ErrorCode, ErrorPayload, EventType, NodeId, Object, RunId, RunStatus, SessionId, ToolCallId,
+    AgentId, AgentStatus, AgentType, ContentBlock, ErrorCode, ErrorPayload, EventType, Node, NodeId, NodeType, Object,
+    RunId, RunStatus, SessionId, ToolCallId,
 };
 use agent_store::{
-    Commit, Lease, NewSession, Recent, RecentPath, SessionRow, SessionStore, StoreError, percent_encoded,
+    Commit, Lease, NewSession, Recent, RecentPath, SessionRow, SessionStore, StoreError, Write, percent_encoded,
 };
 use uuid::Uuid;
 
@@ -22,6 +23,8 @@ use crate::versions::Versions;
 
 /// Sessions that stay owned and in memory although nothing runs in them.
 const AWAKE: usize = 16;
+/// Messages of the user that are looked at in the part of a path that is not read: the first and the newest.
+const EARLIER_WORDS: usize = 64;
 /// Events read at once when an interrupted run is looked at.
 const PAGE: u32 = 512;
 
@@ -32,6 +35,8 @@ pub(crate) struct Sessions {
     project: String,
     /// How much of the end of a path is read.
     recent: Recent,
+    /// Room for the user's words out of what is not read, in tokens.
+    words: u64,
     known: Mutex<HashMap<SessionId, Arc<Session>>>,
     /// Idle and awake, the one that has rested longest first.
     resting: Mutex<VecDeque<SessionId>>,
@@ -42,8 +47,21 @@ impl Sessions {
     pub(crate) fn new(store: Arc<dyn SessionStore>, project: String, window: u64) -> Arc<Self> {
         // More than the window has no request, since a path that was just read is weighed by the same estimates.
         // The results of a reply are shortened to two fifths of what the messages may take, which is well above this.
-        let recent = Recent { tokens: window, results: window / 16, always: PINNED.to_vec() };
-        Arc::new(Self { store, project, recent, known: Mutex::default(), resting: Mutex::default() })
+        let recent = Recent {
+            tokens: window,
+            results: window / 16,
+            always: PINNED.to_vec(),
+            summary: Some(NodeType::Compaction),
+            user_messages: EARLIER_WORDS,
+        };
+        Arc::new(Self {
+            store,
+            project,
+            recent,
+            words: window / 10,
+            known: Mutex::default(),
+            resting: Mutex::default(),
+        })
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
@@ -114,7 +132,7 @@ impl Sessions {
         }
         let (row, lease) = self.store.claim_session(id).await?;
         self.check_project(&row)?;
-        self.end_interrupted_runs(&lease).await?;
+        self.end_interrupted_runs(&lease, &row.root_agent_id).await?;
         let rest = self.read_rest(id, row.active_node_id.as_ref()).await?;
         let versions = Versions::stored(self.store.file_versions(id).await?);
         Ok(Open::new(lease, row.root_agent_id, row.cwd, rest, versions))
@@ -130,13 +148,16 @@ impl Sessions {
         let Some(leaf) = active else {
             return Ok(Rest { path: Path::new(), calibration: Calibration::default(), started: None });
         };
-        let RecentPath { omitted_nodes, omitted_turns, nodes_before, nodes_pinned, nodes } =
+        let RecentPath { omitted_nodes, omitted_turns, nodes_before, nodes_pinned, nodes, earlier_words } =
             self.store.load_recent(id, leaf, &self.recent).await?;
+        let said = earlier_words.iter().map(|node| (&node.node_id, words_of(node)));
+        let earlier_words = Sayings::default().and(said, self.words);
         let last_run = nodes.last().map(|node| node.run_id.clone());
         let path = Path::without(
             Omitted { nodes: omitted_nodes, turns: omitted_turns, at: nodes_before, pinned: nodes_pinned },
             nodes,
-        );
+        )
+        .with_earlier_words(earlier_words);
         // Only the last run can have left calls open: every run answers those it finds.
         let started = match last_run.filter(|_| !path.unanswered().is_empty()) {
             Some(run) => Some(self.started_calls(&run).await?),
@@ -170,11 +191,20 @@ impl Sessions {
     }
 
     /// Runs whose process is gone have failed (RUN-20). What they left open on the path, the next run answers.
-    async fn end_interrupted_runs(&self, lease: &Lease) -> Result<(), RuntimeError> {
+    async fn end_interrupted_runs(&self, lease: &Lease, root_agent: &AgentId) -> Result<(), RuntimeError> {
         for run in self.store.unfinished_runs(lease.session_id()).await? {
             let error = interrupted(run.status);
-            let commit =
-                Commit { agent_id: run.agent_id.clone(), run_id: run.run_id.clone(), writes: failed(run, &error) };
+            let (agent_id, run_id) = (run.agent_id.clone(), run.run_id.clone());
+            let mut writes = failed(run, &error);
+            if agent_id != *root_agent {
+                // Nobody takes up the work of an internal agent; the session's own goes on.
+                writes.push(Write::AgentStatus {
+                    agent_id: agent_id.clone(),
+                    status: AgentStatus::Failed,
+                    result: None,
+                });
+            }
+            let commit = Commit { agent_id, run_id, writes };
             self.store.commit(lease, commit).await?;
         }
         Ok(())
@@ -211,6 +241,11 @@ impl Sessions {
     pub(crate) fn close(&self) {
         self.known().clear();
     }
+}
+
+/// What a message says, in words.
+fn words_of(node: &Node) -> String {
+    node.content.iter().filter_map(ContentBlock::to_model_text).collect::<Vec<_>>().join("\n")
 }
 
 fn interrupted(status: RunStatus) -> ErrorPayload {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_engine::{BudgetConfig, Limits, ModelSettings};
+use agent_engine::{BudgetConfig, Compacting, Limits, ModelSettings};
 use agent_llm::ProviderAdapter;
 use agent_policy::{KnownSecrets, PathRules, PolicySettings, SecretPatterns, ToolScope};
 use agent_protocol::AgentRole;
@@ -23,6 +23,8 @@ pub struct RuntimeSettings {
     pub model: ModelSettings,
     /// How the context window is meant to be shared out.
     pub budgets: BudgetConfig,
+    /// When and how older turns are summarised.
+    pub compacting: Compacting,
     /// Where runs stop by themselves.
     pub limits: Limits,
     /// How long a cancelled run waits for what it stopped (RUN-17).
@@ -57,6 +59,8 @@ pub struct Ports {
     pub artifacts: ArtifactWriter,
     /// The model server.
     pub provider: Arc<dyn ProviderAdapter>,
+    /// The model server that summarises.
+    pub summariser: Arc<dyn ProviderAdapter>,
     /// The tools there are.
     pub tools: Registry<Arc<dyn Tool>>,
     /// What is known about paths.

@@ -12,17 +12,23 @@ use serde_json::json;
 
 use crate::RuntimeSettings;
 
+/// Packaged texts as system blocks.
+#[must_use]
+pub fn blocks(ids: impl IntoIterator<Item = AssetId>) -> SystemPrompt {
+    let blocks: Vec<_> = ids.into_iter().map(packaged).collect();
+    blocks.into()
+}
+
+fn packaged(id: AssetId) -> PromptBlock {
+    let asset = id.load();
+    block(asset.id.as_str(), asset.source(), asset.text)
+}
+
 /// The static system blocks of a normal run: packaged texts in their order, then where the agent works.
 #[must_use]
 pub fn system_prompt(environment: &str) -> SystemPrompt {
-    let packaged = [AssetId::SystemCore, AssetId::SystemToolProtocol, AssetId::SystemTodo, AssetId::SystemPermissions];
-    let mut blocks: Vec<_> = packaged
-        .into_iter()
-        .map(|id| {
-            let asset = id.load();
-            block(asset.id.as_str(), asset.source(), asset.text)
-        })
-        .collect();
+    let texts = [AssetId::SystemCore, AssetId::SystemToolProtocol, AssetId::SystemTodo, AssetId::SystemPermissions];
+    let mut blocks: Vec<_> = texts.into_iter().map(packaged).collect();
     blocks.push(block("runtime.environment", "runtime".to_owned(), environment));
     for (priority, block) in blocks.iter_mut().enumerate() {
         block.priority = i32::try_from(priority).unwrap_or(i32::MAX);
@@ -85,6 +91,8 @@ pub(crate) fn run_sources(
             budgets,
             model: settings.model.clone(),
             tail: Vec::new(),
+            in_system: Arc::default(),
+            compacting: settings.compacting.clone(),
             fingerprint,
         },
         blobs,
@@ -102,8 +110,12 @@ fn fingerprint(system: &SystemPrompt, tools: &ToolList) -> (Object, Vec<Write>) 
         .blocks
         .iter()
         .map(|block| {
-            json!({ "block_id": block.block_id, "source": block.source, "tokens": block.token_count,
-                    "hash": keep(block.content.as_bytes()) })
+            let mut named = json!({ "block_id": block.block_id, "source": block.source, "tokens": block.token_count,
+                    "hash": keep(block.content.as_bytes()) });
+            if block.dynamic {
+                named["dynamic"] = true.into();
+            }
+            named
         })
         .collect();
     // Definitions are plain JSON; that they cannot be written down is impossible.

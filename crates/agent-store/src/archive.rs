@@ -10,8 +10,11 @@ use crate::{AgentRow, ArtifactRow, Lease, Owner, RunRow, SessionRow, StoreFuture
 /// Reads never wait for a writer and need no lease. What deletes needs the session's lease, so that nothing goes while
 /// somebody works on it.
 pub trait SessionArchive: Send + Sync {
-    /// At most `limit` sessions after the first `offset`, the one used last first: whose run began or ended last. The order does
-    /// not depend on the clock.
+    /// At most `limit` sessions after the first `offset`, the one used last first: whose root agent's run began or ended last.
+    /// The order does not depend on the clock.
+    ///
+    /// Runs of other agents (a compaction, children) neither move a session in this order nor count in a
+    /// [`SessionSummary`].
     fn list_sessions(&self, filter: &SessionFilter, limit: u32, offset: u32) -> StoreFuture<'_, Vec<SessionSummary>>;
 
     /// A session as a list shows it, if there is one.
@@ -23,7 +26,7 @@ pub trait SessionArchive: Send + Sync {
 
     /// At most `limit` sessions in which every word of `words` occurs, in the order of [`list_sessions`](Self::list_sessions),
     /// after the first `offset`. A word that ends with `*` stands for all words that begin so. What the index lacks is added
-    /// first, which takes write transactions. At most 32 different words and 4 KiB of them count.
+    /// first, which takes write transactions. Only what the root agent's nodes say is found. At most 32 different words and 4 KiB of them count.
     ///
     /// # Errors
     /// [`StoreError::NothingToSearch`](crate::StoreError::NothingToSearch) if `words` holds no word.
@@ -32,7 +35,7 @@ pub trait SessionArchive: Send + Sync {
     /// Who owns a session at this moment, in this process or another one; `None` if nobody does.
     fn owner(&self, session_id: &SessionId) -> StoreFuture<'_, Option<Owner>>;
 
-    /// The runs of a session, oldest first: at most `limit` after the first `offset`.
+    /// The runs of a session, of all its agents, oldest first: at most `limit` after the first `offset`.
     fn runs(&self, session_id: &SessionId, limit: u32, offset: u32) -> StoreFuture<'_, Vec<RunRow>>;
 
     /// The last event of a run about a question to a person: that it was asked, or that it was answered.
@@ -92,9 +95,9 @@ pub struct SessionFilter {
 pub struct SessionSummary {
     /// The session.
     pub session: SessionRow,
-    /// How many runs it has.
+    /// How many runs its root agent has.
     pub runs: u64,
-    /// The run that was started last.
+    /// The one of them that began last.
     pub last_run: Option<RunRow>,
     /// The beginning of its first message by a user: 400 characters, and `…` where there are more; none if there is no text.
     pub first_message: Option<String>,

@@ -45,7 +45,9 @@ pub use error::{Cause, StoreError};
 pub use hash::{ContentHash, ContentHashError};
 pub use lease::Lease;
 pub use port::{SessionStore, StoreFuture};
-pub use rows::{AgentRow, ArtifactRow, FileVersion, Owner, Recent, RecentPath, RunRow, SessionRow, SessionStatus};
+pub use rows::{
+    AgentRow, ArtifactRow, FileVersion, Owner, Recent, RecentPath, RunRow, SessionRow, SessionStatus, UserMessages,
+};
 pub use settings::{Clock, StoreSettings};
 pub use sqlite::SqliteStore;
 pub use write::{Commit, Committed, NewAgent, NewArtifact, NewRun, NewSession, Write};

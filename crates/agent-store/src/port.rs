@@ -4,11 +4,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use agent_protocol::{AgentId, ArtifactId, Node, NodeId, RunId, RuntimeEvent, SessionId};
+use agent_protocol::{AgentId, ArtifactId, EventType, Node, NodeId, RunId, RuntimeEvent, SessionId};
 
 use crate::{
     AgentRow, ArtifactRow, Commit, Committed, ContentHash, FileVersion, Lease, NewSession, Recent, RecentPath, RunRow,
-    SessionRow, StoreError,
+    SessionRow, StoreError, UserMessages,
 };
 
 /// What the port's operations return: boxed, so that a store can stand behind `dyn SessionStore`.
@@ -53,8 +53,9 @@ pub trait SessionStore: Send + Sync {
     /// An artifact, if there is one.
     fn artifact(&self, artifact_id: &ArtifactId) -> StoreFuture<'_, Option<ArtifactRow>>;
 
-    /// The runs of a session that have not ended. For the session's new owner these are the runs whose process is gone
-    /// (RUN-20).
+    /// The runs of a session that have not ended, those of all its agents, in the order in which they began. For the
+    /// session's new owner these are the runs whose process is gone (RUN-20). A run of which `agent_id` is not the session's
+    /// `root_agent_id` is one that no user began.
     fn unfinished_runs(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<RunRow>>;
 
     /// The path from the root to `leaf`, root first. Nothing beside the path is read (STO-7).
@@ -64,7 +65,8 @@ pub trait SessionStore: Send + Sync {
     fn load_path(&self, session_id: &SessionId, leaf: &NodeId) -> StoreFuture<'_, Vec<Node>>;
 
     /// The end of the path from the root to `leaf`: as much as `recent` asks for, beginning with no result of a call, and
-    /// before it what is always wanted. Only the bodies of those are read.
+    /// before it what is always wanted. Where a summary stands for the beginning, the end begins no earlier than what the
+    /// summary keeps; the summary itself is in. Only the bodies of those are read.
     ///
     /// # Errors
     /// [`StoreError::NotInSession`] if the session has no such node.
@@ -75,6 +77,38 @@ pub trait SessionStore: Send + Sync {
 
     /// At most `limit` events of a run after `after_run_seq` (0: from the first), in order.
     fn run_events(&self, run_id: &RunId, after_run_seq: u64, limit: u32) -> StoreFuture<'_, Vec<RuntimeEvent>>;
+
+    /// The newest event of a session of one type. For `compact_*` and `memory_extraction_*` it is looked up; any other type is
+    /// looked for from the end of the session backwards, through all of its events if it has none.
+    fn last_event(&self, session_id: &SessionId, event_type: EventType) -> StoreFuture<'_, Option<RuntimeEvent>>;
+
+    /// At most `limit` messages of the user to an agent after a place (0: from the first), on all of its branches, in the order
+    /// in which they were stored; not those that core wrote in the user's place (`synthetic`).
+    fn user_messages(
+        &self,
+        session_id: &SessionId,
+        agent_id: &AgentId,
+        after_node_seq: u64,
+        limit: u32,
+    ) -> StoreFuture<'_, Vec<Node>>;
+
+    /// How many messages [`user_messages`](Self::user_messages) would give without a limit, without reading them.
+    fn count_user_messages(
+        &self,
+        session_id: &SessionId,
+        agent_id: &AgentId,
+        after_node_seq: u64,
+    ) -> StoreFuture<'_, UserMessages>;
+
+    /// At most `limit` nodes of a session between two places, both included, of all its agents and branches, in the order in
+    /// which they were stored.
+    fn nodes_between(
+        &self,
+        session_id: &SessionId,
+        from_node_seq: u64,
+        to_node_seq: u64,
+        limit: u32,
+    ) -> StoreFuture<'_, Vec<Node>>;
 
     /// The last version seen of every file of a session (COD-5), by path.
     fn file_versions(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<FileVersion>>;

@@ -105,7 +105,7 @@ pub struct AgentRow {
 }
 
 /// How much of the end of a path is wanted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recent {
     /// At least so many tokens, if the path has them.
     pub tokens: u64,
@@ -113,21 +113,40 @@ pub struct Recent {
     pub results: u64,
     /// Besides, nodes of these types, wherever they stand.
     pub always: Vec<NodeType>,
+    /// The type of nodes that stand for the beginning of their path: for what comes before the node that their metadata
+    /// names as `first_kept_node_id`. The newest one that names a node before it on this path counts, and of its type it alone
+    /// is loaded, wherever it stands. `None`: all nodes are alike.
+    pub summary: Option<NodeType>,
+    /// So many messages of the user out of what is left out before the end of the path: the oldest and the newest.
+    pub user_messages: usize,
 }
 
 /// The end of a path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecentPath {
-    /// Nodes that were left out.
+    /// Nodes that were left out: those covered by a summary, older summaries, and what was not asked for.
     pub omitted_nodes: usize,
     /// How many of them are replies.
     pub omitted_turns: usize,
-    /// How many of `nodes` come before the first one that was left out.
+    /// How many of `nodes` come before the first one that was left out before the end of the path.
     pub nodes_before: usize,
-    /// How many of `nodes` come before the end of the path: what is always wanted.
+    /// How many of `nodes` come before the end of the path: what is always wanted, and a summary that the path has outgrown.
     pub nodes_pinned: usize,
-    /// The others, root first.
+    /// The others, root first. Of summaries that are older there is none, also where they stand in the end of the path.
     pub nodes: Vec<Node>,
+    /// The messages of the user that were asked for, root first. They count as left out.
+    pub earlier_words: Vec<Node>,
+}
+
+/// What a user has said to an agent since a place, in short.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UserMessages {
+    /// How many messages.
+    pub count: u64,
+    /// Their estimated tokens.
+    pub tokens: u64,
+    /// The place of the last one.
+    pub last_node_seq: Option<u64>,
 }
 
 /// A run (STO-2).

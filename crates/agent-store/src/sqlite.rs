@@ -14,6 +14,8 @@ mod ownership;
 mod path;
 mod read;
 mod readers;
+mod recent;
+mod said;
 mod search;
 mod sql;
 mod strays;
@@ -26,7 +28,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agent_protocol::{AgentId, ArtifactId, Node, NodeId, RunId, RuntimeEvent, SessionId};
+use agent_protocol::{AgentId, ArtifactId, EventType, Node, NodeId, RunId, RuntimeEvent, SessionId};
 
 use rusqlite::Connection;
 
@@ -36,7 +38,7 @@ use self::readers::Readers;
 use self::writer::Writer;
 use crate::{
     AgentRow, ArtifactRow, Clock, Commit, Committed, ContentHash, FileVersion, Lease, NewSession, Recent, RecentPath,
-    RunRow, SessionRow, SessionStore, StoreError, StoreFuture, StoreSettings,
+    RunRow, SessionRow, SessionStore, StoreError, StoreFuture, StoreSettings, UserMessages,
 };
 
 /// Sessions in one SQLite file that several processes may share.
@@ -198,7 +200,7 @@ impl SessionStore for SqliteStore {
 
     fn load_recent(&self, session_id: &SessionId, leaf: &NodeId, recent: &Recent) -> StoreFuture<'_, RecentPath> {
         let (session_id, leaf, recent) = (session_id.clone(), leaf.clone(), recent.clone());
-        let read = move |conn: &Connection| path::load_recent(conn, &session_id, &leaf, &recent);
+        let read = move |conn: &Connection| recent::load_recent(conn, &session_id, &leaf, &recent);
         Box::pin(self.readers.read("read the end of a path", read))
     }
 
@@ -212,6 +214,46 @@ impl SessionStore for SqliteStore {
         Box::pin(
             self.readers.read("read a run's events", move |conn| read::run_events(conn, &run_id, after_run_seq, limit)),
         )
+    }
+
+    fn last_event(&self, session_id: &SessionId, event_type: EventType) -> StoreFuture<'_, Option<RuntimeEvent>> {
+        let session_id = session_id.clone();
+        Box::pin(self.readers.read("look for an event in", move |conn| read::last_event(conn, &session_id, event_type)))
+    }
+
+    fn user_messages(
+        &self,
+        session_id: &SessionId,
+        agent_id: &AgentId,
+        after_node_seq: u64,
+        limit: u32,
+    ) -> StoreFuture<'_, Vec<Node>> {
+        let (session_id, agent_id) = (session_id.clone(), agent_id.clone());
+        let read = move |conn: &Connection| said::messages(conn, &session_id, &agent_id, after_node_seq, limit);
+        Box::pin(self.readers.read("read a user's messages", read))
+    }
+
+    fn count_user_messages(
+        &self,
+        session_id: &SessionId,
+        agent_id: &AgentId,
+        after_node_seq: u64,
+    ) -> StoreFuture<'_, UserMessages> {
+        let (session_id, agent_id) = (session_id.clone(), agent_id.clone());
+        let read = move |conn: &Connection| said::in_short(conn, &session_id, &agent_id, after_node_seq);
+        Box::pin(self.readers.read("count a user's messages", read))
+    }
+
+    fn nodes_between(
+        &self,
+        session_id: &SessionId,
+        from_node_seq: u64,
+        to_node_seq: u64,
+        limit: u32,
+    ) -> StoreFuture<'_, Vec<Node>> {
+        let session_id = session_id.clone();
+        let read = move |conn: &Connection| read::nodes_between(conn, &session_id, from_node_seq, to_node_seq, limit);
+        Box::pin(self.readers.read("read nodes", read))
     }
 
     fn file_versions(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<FileVersion>> {

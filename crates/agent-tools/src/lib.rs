@@ -28,8 +28,8 @@ mod testing;
 pub use fn_tool::FnTool;
 pub use overridden::{Overridden, ToolOverride};
 pub use port::{
-    ArtifactFile, ArtifactSink, CallContext, EffectGuard, Fence, FenceClosed, FileStamp, FileVersion, FileVersions,
-    Prepared, PreparedCall, ProgressSink, Tool, ToolOutput,
+    ArtifactFile, ArtifactSink, CallContext, ContextEntry, EffectGuard, Fence, FenceClosed, FileStamp, FileVersion,
+    FileVersions, LoadedContext, NothingLoaded, Prepared, PreparedCall, ProgressSink, Tool, ToolOutput,
 };
 pub use reference::reference;
 pub use registry::{RegisterError, Registered, Registry, SchemaRule};

@@ -3,6 +3,7 @@
 mod artifact;
 mod context;
 mod fence;
+mod loaded;
 mod output;
 mod progress;
 mod versions;
@@ -10,6 +11,7 @@ mod versions;
 pub use artifact::{ArtifactFile, ArtifactSink};
 pub use context::CallContext;
 pub use fence::{EffectGuard, Fence, FenceClosed};
+pub use loaded::{ContextEntry, LoadedContext, NothingLoaded};
 pub use output::ToolOutput;
 pub use progress::ProgressSink;
 pub use versions::{FileStamp, FileVersion, FileVersions};

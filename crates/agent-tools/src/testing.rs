@@ -42,6 +42,7 @@ pub(crate) fn context_with(shelf: Arc<Shelf>) -> CallContext {
         progress: ProgressSink::ignored(),
         artifacts: Arc::new(shelf),
         versions: Arc::new(Versions::default()),
+        loaded: Arc::new(crate::NothingLoaded),
         result_bytes: 64 * 1024,
         secrets: KnownSecrets::new([("", ""); 0]).unwrap(),
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_config::{Config, Loaded, Places};
+use agent_config::{Config, Loaded, ModelConfig, Places};
 use agent_engine::Budgets;
 use agent_llm::{ProviderFactory, ProviderRegistry};
 use agent_policy::{PathRules, SecretPatterns};
@@ -127,13 +127,23 @@ impl AgentRuntimeBuilder {
         let model = &loaded.config.model;
         let providers = self.providers.unwrap_or_else(ProviderRegistry::with_builtin);
         let raw = self.debug.then(RawExchanges::new);
-        let mut provider = settings.provider();
-        provider.raw = raw.as_ref().map(RawExchanges::sink);
-        let provider = providers.build(&model.provider, provider)?;
+        let roles = settings.roles()?;
+        let adapter = |model: &ModelConfig, what: &str, key: &str| {
+            let mut provider = settings.provider(model, what, key);
+            provider.raw = raw.as_ref().map(RawExchanges::sink);
+            providers.build(&model.provider, provider)
+        };
+        let provider = adapter(model, "the main model", "model.api_key_env")?;
+        let summariser = if roles.compact.same_adapter_as(model) {
+            Arc::clone(&provider)
+        } else {
+            adapter(&roles.compact, "the model that summarises", "compact.model_profile")?
+        };
         let rules = Arc::new(settings.rules()?);
         let overrides = settings.overrides();
         let tools = registry(&settings, &rules, &overrides, self.tools)?;
-        let runtime_settings = RuntimeSettings { permission_timeout: self.permission_timeout, ..settings.runtime() };
+        let runtime_settings =
+            RuntimeSettings { permission_timeout: self.permission_timeout, ..settings.runtime(&roles) };
         budgets(&runtime_settings, &tools, &loaded.file)?;
         let secrets = settings.secrets()?;
         let patterns = SecretPatterns::new()?;
@@ -143,6 +153,7 @@ impl AgentRuntimeBuilder {
             store,
             artifacts: ArtifactWriter::new(settings.sessions_dir()),
             provider,
+            summariser,
             tools,
             rules,
             secrets,

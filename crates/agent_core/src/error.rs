@@ -34,6 +34,9 @@ pub enum BuildError {
         /// Which key, and why.
         message: String,
     },
+    /// A model profile of the configuration names no model.
+    #[error(transparent)]
+    Profile(#[from] agent_config::ProfileError),
     /// The provider cannot be used with these settings.
     #[error(transparent)]
     Provider(#[from] agent_llm::ProviderError),
@@ -76,6 +79,7 @@ impl BuildError {
             Self::NoHome
             | Self::Config(_)
             | Self::ConfigValue { .. }
+            | Self::Profile(_)
             | Self::Paths(_)
             | Self::Secrets(_)
             | Self::Patterns(_)

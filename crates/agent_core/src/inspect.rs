@@ -59,10 +59,11 @@ pub fn inspect_config(project: Option<&Path>) -> Result<ConfigReport, BuildError
     let loaded = load(&edges, None, None, project)?;
     let settings = Settings { config: &loaded.config, places: loaded.places.clone(), edges: &edges, database: None };
     let model = &loaded.config.model;
-    ProviderRegistry::with_builtin().build(&model.provider, settings.provider())?;
+    ProviderRegistry::with_builtin()
+        .build(&model.provider, settings.provider(model, "the main model", "model.api_key_env"))?;
     let rules = Arc::new(settings.rules()?);
     let tools = registry(&settings, &rules, &settings.overrides(), Vec::new())?;
-    let budgets = budgets(&settings.runtime(), &tools, &loaded.file)?;
+    let budgets = budgets(&settings.runtime(&settings.roles()?), &tools, &loaded.file)?;
     settings.secrets()?;
     Ok(ConfigReport {
         file: loaded.file,
@@ -99,7 +100,7 @@ pub fn inspect_tools(project: Option<&Path>) -> Result<Vec<ToolStatus>, BuildErr
     let settings = Settings { config: &loaded.config, places: loaded.places.clone(), edges: &edges, database: None };
     let rules = Arc::new(settings.rules()?);
     let tools = registry(&settings, &rules, &settings.overrides(), Vec::new())?;
-    let settings = settings.runtime();
+    let settings = settings.runtime(&settings.roles()?);
     let status = |definition: &ToolDefinition| {
         let verdict = decide(definition, &Facts::default(), &rules, &settings.policy, &Grants::new());
         ToolStatus {

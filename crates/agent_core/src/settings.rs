@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_config::{Config, Places as ConfigPlaces, ToolPermission, UnattendedWrites, Verdict as Stance};
-use agent_engine::{BudgetConfig, Limits, ModelSettings, Price};
+use agent_config::{
+    Config, ModelConfig, Places as ConfigPlaces, ProfileError, ToolPermission, UnattendedWrites, Verdict as Stance,
+};
+use agent_engine::{BudgetConfig, Compacting, Limits, ModelSettings, Price, Recovery, Summariser, TokenCounter};
+use agent_library::AssetId;
 use agent_llm::{KeySource, ProviderSettings, ProxySettings, RetrySettings};
 use agent_policy::{HostList, KnownSecrets, NetworkPolicy, PathRules, Places, PolicySettings, SecretsError};
 use agent_protocol::{Object, ToolChoice};
-use agent_runtime::RuntimeSettings;
+use agent_runtime::{RuntimeSettings, blocks};
 use agent_store::{Clock, StoreSettings};
 use agent_tools::ToolOverride;
 use agent_tools::code::{CodeLimits, CodeToolSettings};
@@ -34,12 +37,12 @@ pub(crate) struct Settings<'c> {
 }
 
 impl Settings<'_> {
-    pub(crate) fn provider(&self) -> ProviderSettings {
-        let model = &self.config.model;
+    /// How the adapter of a model is set up. `what` and `key` name the model and the configuration's key of its secret.
+    pub(crate) fn provider(&self, model: &ModelConfig, what: &str, key: &str) -> ProviderSettings {
         let mut settings = ProviderSettings::new(model.base_url.clone());
         settings.api_key = model.key_variable().map(|variable| {
             let name = variable.to_owned();
-            KeySource::new(variable, "the main model", "model.api_key_env", move || {
+            KeySource::new(variable, what, key, move || {
                 Edges::variable(&name).and_then(|value| value.into_string().ok())
             })
         });
@@ -141,18 +144,52 @@ impl Settings<'_> {
         )
     }
 
-    pub(crate) fn runtime(&self) -> RuntimeSettings {
+    /// The models of the roles besides the main one.
+    ///
+    /// # Errors
+    /// If a profile names no model.
+    pub(crate) fn roles(&self) -> Result<Roles, ProfileError> {
+        Ok(Roles { compact: self.config.model_for(self.config.compact.model_profile.as_ref())? })
+    }
+
+    /// When and how older turns are summarised (CMP-5, CMP-8).
+    fn compacting(&self, roles: &Roles) -> Compacting {
+        let (main, compact, settings) = (&self.config.model, &roles.compact, &self.config.compact);
+        let ahead = settings.enabled && settings.auto_background;
+        let several = main.effective_parallel_requests() > 1;
+        let by = (!compact.same_model_as(main)).then(|| {
+            let system = blocks([AssetId::DefaultCompactAgent]);
+            let told: u64 = system.blocks.iter().map(|block| block.token_count).sum();
+            let output = compact.max_output_tokens.min(compact.context_window / 4);
+            let request = TokenCounter.text(AssetId::CompactRequest.load().text);
+            Summariser {
+                model: model_settings(compact),
+                system: Arc::new(system),
+                room: compact.context_window.saturating_sub(output + told + request),
+                max_output_tokens: output,
+            }
+        });
+        Compacting {
+            background: ahead && several,
+            at_end: ahead && !several,
+            recovery: match (settings.enabled, settings.recovery_sync) {
+                (true, true) => Recovery::Summary,
+                (true, false) => Recovery::End,
+                (false, _) => Recovery::Slide,
+            },
+            request: AssetId::CompactRequest.load().text.into(),
+            by,
+            temperature: Some(compact.temperature),
+        }
+    }
+
+    pub(crate) fn runtime(&self, roles: &Roles) -> RuntimeSettings {
         let config = self.config;
         RuntimeSettings {
             project: self.places.project.clone(),
-            model: ModelSettings {
-                name: config.model.name.clone(),
-                temperature: Some(config.model.temperature),
-                tool_choice: ToolChoice::Auto,
-                // The adapter has its options from its own settings.
-                provider_options: Object::new(),
-            },
-            budgets: self.budgets(),
+            model: model_settings(&config.model),
+            budgets: self.budgets(roles),
+            compacting: self.compacting(roles),
             limits: self.limits(),
             cancel_timeout: Duration::from_millis(config.runtime.cancel_timeout_ms),
             disabled_tools: config.tools.disabled.iter().cloned().collect(),
@@ -187,7 +224,7 @@ impl Settings<'_> {
         }))
     }
 
-    fn budgets(&self) -> BudgetConfig {
+    fn budgets(&self, roles: &Roles) -> BudgetConfig {
         let config = self.config;
         BudgetConfig {
             context_window: config.model.context_window,
@@ -196,7 +233,7 @@ impl Settings<'_> {
             dynamic_system: config.context.dynamic_system_budget,
             compact_reserve: config.compact.reserve_tokens,
             keep_recent: config.compact.keep_recent_tokens,
-            max_summary: config.compact.max_summary_tokens,
+            max_summary: config.compact.max_summary_tokens.min(roles.compact.max_output_tokens),
         }
     }
 
@@ -213,6 +250,22 @@ impl Settings<'_> {
             }),
             ..Limits::default()
         }
+    }
+}
+
+/// The models of the roles besides the main one (CFG-4, CFG-9).
+pub(crate) struct Roles {
+    /// Summarises.
+    pub(crate) compact: ModelConfig,
+}
+
+fn model_settings(model: &ModelConfig) -> ModelSettings {
+    ModelSettings {
+        name: model.name.clone(),
+        temperature: Some(model.temperature),
+        tool_choice: ToolChoice::Auto,
+        // The adapter has its options from its own settings.
+        provider_options: Object::new(),
     }
 }
 

@@ -75,11 +75,24 @@ pub(crate) fn broken_off(event: &RuntimeEvent) -> String {
     format!("the answer broke off here: {}; asking again", error_message(event).unwrap_or_default())
 }
 
-/// That earlier turns were left out (CTX-9).
+/// That earlier turns were summarised or left out (CTX-9).
 pub(crate) fn left_out(event: &RuntimeEvent) -> String {
-    let turns = number(event, "turns_left_out").unwrap_or(0);
-    format!("the context window is full: {turns} earlier turns are left out from here on")
+    let fact = |key: &str| number(event, key).unwrap_or(0);
+    let turns = |n: u64| if n == 1 { "1 earlier turn".to_owned() } else { format!("{n} earlier turns") };
+    if text(event, "kind") == Some("summary") {
+        let (before, after) = (fact("tokens_before"), fact("tokens_after"));
+        return format!("{} in summary from here on ({before} tokens became {after})", turns(fact("turns_summarised")));
+    }
+    format!("the context window is full: {} left out from here on", turns(fact("turns_left_out")))
 }
+
+/// That a summary was not made, and why.
+pub(crate) fn no_summary(event: &RuntimeEvent) -> String {
+    format!("earlier turns could not be summarised: {}", error_message(event).unwrap_or_default())
+}
+
+/// What is going on while a run waits for a summary.
+pub(crate) const SUMMARISING: &str = "summarising earlier turns";
 
 /// That something did not stop when it was told to.
 pub(crate) const DID_NOT_STOP: &str = "something did not stop in time; it can change nothing any more";

@@ -61,8 +61,12 @@ impl<'o> View<'o> {
                 self.status.begin(lines::call_line(event), Instant::now());
             }
             EventType::ToolCompleted | EventType::ToolFailed | EventType::ToolDenied => self.tool(event),
-            // CTX-9: when turns were left out, the user sees it.
+            EventType::CompactStarted if is_waited_for(event) => {
+                self.status.begin(lines::SUMMARISING.to_owned(), Instant::now());
+            }
+            // CTX-9: when turns were left out or summarised, the user sees it.
             EventType::CompactCompleted => self.note(&lines::left_out(event)),
+            EventType::CompactFailed if is_waited_for(event) => self.note(&lines::no_summary(event)),
             EventType::CancelTimeout => self.note(lines::DID_NOT_STOP),
             _ => {}
         }
@@ -141,3 +145,8 @@ impl<'o> View<'o> {
         self.output.note(&format!("session {session} (go on with: {started_by} --session-id {session} \"…\")"));
     }
 }
+/// Whether the run waits for this summary; of one that is made beside it nothing need be said before it is there.
+fn is_waited_for(event: &RuntimeEvent) -> bool {
+    text(event, "mode") == Some("recovery")
+}
+

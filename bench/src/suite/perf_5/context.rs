@@ -226,7 +226,7 @@ fn with_recent(
     super::threads()?.block_on(async {
         let store = stored::open(&long.database, &home.home.join("sessions")).await?;
         let began = Instant::now();
-        let recent = Recent { tokens: 2 * WINDOW, results: WINDOW / 16, always: Vec::new() };
+        let recent = Recent { tokens: 2 * WINDOW, results: WINDOW / 16, ..Recent::default() };
         let path = store.load_recent(&long.session_id, &long.leaf, &recent).await?;
         let took = began.elapsed();
         store.close().await;

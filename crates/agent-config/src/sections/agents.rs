@@ -2,7 +2,7 @@
 
 use crate::path_value::PathValue;
 use crate::schema::{millis, number, section};
-use crate::texts::{ID, TOOL};
+use crate::texts::{ID, PLAN_TEMPLATE, TOOL};
 
 section! {
     /// `[agents]`: child agents and workers.
@@ -53,7 +53,7 @@ section! {
         /// Folder proposed for plans.
         default_dir: PathValue = PathValue::in_project(".soong-agent/plans");
         /// Packaged template `template.plan.NAME`.
-        template_name: String = "default".to_owned(), ID;
+        template_name: String = "default".to_owned(), PLAN_TEMPLATE;
     }
 }
 

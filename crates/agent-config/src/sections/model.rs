@@ -1,5 +1,7 @@
 //! `[model]` and what lies in it.
 
+use serde_json::{Map, Value as Json};
+
 use crate::provider_options::ProviderOptions;
 use crate::schema::{count, millis, number, real, section, tokens};
 use crate::texts::{BASE_URL, Endpoint, KEY_ENV, NAME};
@@ -75,6 +77,39 @@ impl ModelConfig {
     #[must_use]
     pub fn effective_parallel_requests(&self) -> u32 {
         self.parallel_requests.unwrap_or(if self.is_loopback() { 1 } else { 4 })
+    }
+
+    /// True if a request to `other` reaches the same model, run by the same server in the same way, so that what one of them
+    /// has read is in the cache of the other. How answers are drawn (temperature, output limit) and how patiently they are
+    /// waited for does not matter, nor do options for other providers. Addresses are compared as written: in doubt it is
+    /// false, which costs time and nothing else.
+    #[must_use]
+    pub fn same_model_as(&self, other: &Self) -> bool {
+        self.provider == other.provider
+            && self.base_url == other.base_url
+            && self.api_key_env == other.api_key_env
+            && self.name == other.name
+            && self.context_window == other.context_window
+            && self.own_options() == other.own_options()
+    }
+
+    /// True if one connection to the provider serves both: what differs, if anything, is said with each request (name, output
+    /// limit, temperature) or is no matter of requests (price, how many at a time).
+    #[must_use]
+    pub fn same_adapter_as(&self, other: &Self) -> bool {
+        self.provider == other.provider
+            && self.base_url == other.base_url
+            && self.api_key_env == other.api_key_env
+            && self.context_window == other.context_window
+            && self.timeout_ms == other.timeout_ms
+            && self.allow_insecure == other.allow_insecure
+            && self.retry == other.retry
+            && self.own_options() == other.own_options()
+    }
+
+    /// The options for its own provider, unless there are none.
+    fn own_options(&self) -> Option<&Map<String, Json>> {
+        self.provider_options.of(&self.provider).filter(|options| !options.is_empty())
     }
 
     /// The variable that holds the key; `None` for no key (CFG-9).

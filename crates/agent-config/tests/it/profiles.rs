@@ -1,6 +1,6 @@
 //! Model profiles.
 
-use agent_config::{ModelProfile, ProfileError};
+use agent_config::{Config, ModelProfile, ProfileError};
 use serde_json::json;
 
 use crate::{problems, right, wrong};
@@ -57,6 +57,39 @@ fn without_a_profile_the_model_is_unchanged() {
     assert_eq!(keyless.expect("model").key_variable(), None);
 }
 
+/// CMP-5: a summary reuses what the model has read already only with the same model on the same server, run in the same way.
+/// A connection is shared only if everything it was made with is the same.
+#[test]
+fn the_same_model_is_told_apart_from_another() {
+    // It asks Ollama: the options for openai are nobody's.
+    let config = right(BASE);
+    for (keys, same_model, same_adapter) in [
+        (json!({}), true, true),
+        (json!({"temperature": 0, "max_output_tokens": 64}), true, true),
+        (json!({"parallel_requests": 2, "price": {"input_per_million": 1, "output_per_million": 2}}), true, true),
+        (json!({"provider_options": {"openai": {"effort": "low"}}}), true, true),
+        (json!({"provider_options": {"ollama": {}}}), true, true),
+        (json!({"timeout_ms": 9}), true, false),
+        (json!({"retry": {"max_attempts": 1}}), true, false),
+        (json!({"allow_insecure": true}), true, false),
+        (json!({"name": "small"}), false, true),
+        (json!({"provider_options": {"ollama": {"num_gpu": 1}}}), false, false),
+        (json!({"provider": "openai"}), false, false),
+        (json!({"base_url": "https://a.example/v2"}), false, false),
+        (json!({"api_key_env": "KEY_B"}), false, false),
+        (json!({"context_window": 4096}), false, false),
+    ] {
+        let profile = ModelProfile::from_json(&keys, "x").expect("profile");
+        let (base, model) = (&config.model, config.model_for(Some(&profile)).expect("model"));
+        let found = (base.same_model_as(&model), base.same_adapter_as(&model));
+        assert_eq!(found, (same_model, same_adapter), "{keys}");
+        assert_eq!((model.same_model_as(base), model.same_adapter_as(base)), found, "{keys}");
+    }
+    let packaged = Config::default();
+    let summaries = packaged.model_for(packaged.compact.model_profile.as_ref()).expect("model");
+    assert!(summaries.same_model_as(&packaged.model), "the packaged profile only draws answers differently");
+}
+
 /// CFG-4: a price is one thing; the cache price of one model says nothing about another.
 #[test]
 fn prices_do_not_mix() {
@@ -75,6 +108,14 @@ fn profiles_that_are_not_there_are_errors() {
             "2:17 compact.model_profile: there is no [model_overrides.compact]; expected the name of a [model_overrides.NAME]; leave the key out to use [model] unchanged",
         ],
     );
+    for (section, key) in
+        [("compact", "model_profile"), ("memory", "extract_model_profile"), ("memory", "recall_model_profile")]
+    {
+        let found = problems(&format!("[model_overrides.small]\nname = \"s\"\n[{section}]\n{key} = \"smal\"\n"));
+        assert_eq!(found.len(), 1, "{found:?}");
+        let said = format!("{section}.{key}: there is no [model_overrides.smal]; expected the name of");
+        assert!(found[0].contains(&said) && found[0].ends_with("such as \"small\""), "{found:?}");
+    }
     let config = right("[model_overrides.small]\nname = \"s\"\n");
     let error = config.model_for(Some(&named("smal"))).expect_err("unknown");
     assert_eq!(error.to_string(), "there is no [model_overrides.smal]; the nearest known name is `small`");

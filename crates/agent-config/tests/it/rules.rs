@@ -40,6 +40,20 @@ fn memory_dir_is_inside_home() {
     right("[memory]\nmemory_dir = \"/h/other\"\n");
 }
 
+/// PLN-4: a plan template is a packaged one.
+#[test]
+fn plan_templates_are_packaged_ones() {
+    assert_eq!(right("[plan]\ntemplate_name = \"default\"\n").plan.template_name, "default");
+    for name in ["", "defualt", "Default", "my-own", "../default"] {
+        wrong(
+            &format!("[plan]\ntemplate_name = \"{name}\"\n"),
+            &[&format!(
+                "2:17 plan.template_name: expected the name of a packaged plan template; there is \"default\", found the string {name:?}"
+            )],
+        );
+    }
+}
+
 /// CFG-2
 #[test]
 fn other_variables_in_paths_are_errors() {

@@ -7,6 +7,7 @@ use agent_protocol::{
 use super::testing::sources_of;
 use super::world_testing::{Pending, World, error};
 use super::*;
+use crate::ContextMark;
 
 impl World {
     pub(super) fn complete(&mut self, pending: Pending) -> Input {
@@ -27,10 +28,7 @@ impl World {
                 let outcome = Box::new(self.outcome(aborted));
                 Input::CallDone { call, outcome }
             }
-            Pending::Relief(job) => {
-                let result = if self.dice.one_in(5) { Err(error("no room")) } else { Ok(Relief::Slide) };
-                Input::ReliefDone { job, result }
-            }
+            Pending::Compaction(job) => Input::CompactionDone { job, result: self.summary() },
             Pending::DrainExpired => Input::DrainExpired,
         }
     }
@@ -41,7 +39,7 @@ impl World {
             self.settings.fixed = 1 - self.settings.fixed;
         }
         if self.dice.one_in(20) {
-            self.settings.messages = 700 - self.settings.messages;
+            self.settings.messages = 1800 - self.settings.messages;
         }
         if self.dice.one_in(20) {
             self.settings.tenths = self.dice.roll(11);
@@ -50,8 +48,29 @@ impl World {
         let tenths = self.settings.tenths;
         sources.model.temperature = (tenths > 0).then_some(tenths as f64 / 10.0);
         sources.model.provider_options = Object::from_iter([("top_k".to_owned(), tenths.into())]);
+        sources.budgets.output = 300;
+        sources.compacting = self.settings.compacting.clone();
+        sources.in_system = self.settings.in_system.clone().into();
         sources.tail = (0..self.dice.roll(3)).map(|n| board(n, self.dice.roll(9)).into()).collect();
         sources
+    }
+
+    /// Mostly a good one.
+    fn summary(&mut self) -> Result<Box<Compacted>, ErrorPayload> {
+        let words = "word ".repeat(self.dice.roll(200) as usize);
+        let text = match self.dice.roll(8) {
+            0 => return Err(error("no answer")),
+            1 => String::new(),
+            2 => "I cannot help with that".to_owned(),
+            _ => format!("## Goal\nbuild it\n## Progress\n{words}"),
+        };
+        let mut content = vec![ContentBlock::text(text)];
+        if self.dice.one_in(10) {
+            content.push(ContentBlock::ToolCall(self.call()));
+        }
+        let stop = StopReason::new(StopKind::EndTurn);
+        let reply = Reply { content, usage: Usage::default(), stop, metadata: Object::new() };
+        Ok(Box::new(Compacted { reply, details: Object::new() }))
     }
 
     fn outcome(&mut self, aborted: bool) -> Outcome {
@@ -60,7 +79,7 @@ impl World {
             0 => ResultKind::Failed,
             _ => ResultKind::Ok,
         };
-        let words = "word ".repeat(self.dice.roll(120) as usize);
+        let words = "word ".repeat(self.dice.roll(300) as usize);
         Outcome {
             kind,
             content: vec![ContentBlock::text(words)],
@@ -68,15 +87,18 @@ impl World {
             metadata: Object::new(),
             summary: None,
             digest: None,
-            after: if self.dice.one_in(8) {
-                vec![AfterNode {
-                    node_type: NodeType::PlanInstruction,
-                    content: vec![ContentBlock::text("a plan")],
-                    metadata: Object::new(),
-                }]
-            } else {
-                Vec::new()
-            },
+            after: if self.dice.one_in(8) { vec![self.context_node()] } else { Vec::new() },
+        }
+    }
+
+    fn context_node(&mut self) -> AfterNode {
+        let types = [NodeType::PlanInstruction, NodeType::SkillContext, NodeType::InstructionContext];
+        let key = format!("thing {}", self.dice.roll(3));
+        let call = ToolCallId::parse(&format!("c{}", self.dice.roll(4))).ok();
+        AfterNode {
+            node_type: types[self.dice.roll(3) as usize],
+            content: vec![ContentBlock::text("how to do it")],
+            metadata: ContextMark { items: vec![(key, "hash".into())], call }.metadata(),
         }
     }
 
@@ -152,7 +174,7 @@ impl World {
             2 => Input::Prepared { call, result: Ok("a line".into()) },
             3 => Input::Authorized { call, verdict: Verdict::Allow },
             4 => Input::CallDone { call, outcome: Box::new(self.outcome(false)) },
-            5 => Input::ReliefDone { job: JobNo(9999), result: Ok(Relief::Slide) },
+            5 => Input::CompactionDone { job: JobNo(9999), result: self.summary() },
             6 => Input::StoreFailed { commit: CommitNo(9999), error: error("late") },
             _ => Input::Start { content: vec![ContentBlock::text("again")] },
         }

@@ -1,9 +1,9 @@
 //! From gathered sources to a request: the epoch it belongs to, its report, and room where it does not fit.
 
-use agent_protocol::{EndReason, ErrorPayload, EventDraft, EventType, RunId};
+use agent_protocol::{EndReason, EventDraft, EventType, RunId};
 
-use super::{Counts, Effect, JobNo, Out, Phase, Relief, RequestNo, Run, Sources, Target, ending};
-use crate::compose::{ContextReport, CutPlan, Overflow, compose, plan_cut, request_metadata};
+use super::{Counts, Effect, Out, Phase, RequestNo, Run, Sources, ending};
+use crate::compose::{ContextReport, compose, request_metadata};
 use crate::report::{ContextBuilt, EpochPart};
 use crate::tokens::Calibration;
 
@@ -17,7 +17,7 @@ pub(super) struct Epoch {
 }
 
 impl Epoch {
-    fn begin(&mut self, because: &'static str) {
+    pub(super) fn begin(&mut self, because: &'static str) {
         *self = Self { number: self.number + 1, because, reported: None };
     }
 
@@ -31,8 +31,12 @@ impl Epoch {
         counts: &Counts,
         run_id: &RunId,
     ) -> ContextBuilt {
-        let reported = self.reported.as_ref().filter(|(_, part)| part.is_of(sources)).map(|(request, _)| *request);
-        let epoch_part = reported.is_none().then(|| EpochPart::of(sources, self.because));
+        let reported = self
+            .reported
+            .as_ref()
+            .filter(|(_, part)| part.is_of(sources, report.marker.as_ref()))
+            .map(|(request, _)| *request);
+        let epoch_part = reported.is_none().then(|| EpochPart::of(sources, report.marker.as_ref(), self.because));
         if let Some(part) = &epoch_part {
             self.reported = Some((counts.request, part.clone()));
         }
@@ -42,13 +46,17 @@ impl Epoch {
             epoch: self.number,
             epoch_part,
             epoch_part_of_request: reported,
+            compaction_node_id: report.compaction,
             first_kept_node_id: report.first_kept,
+            pinned_node_ids: report.pinned,
             last_node_id: report.last,
             nodes_in: report.nodes_in,
             nodes_out: report.nodes_out,
             turns_out: report.turns_out,
+            turns_summarised: report.turns_summarised,
             results_shortened: report.results_shortened,
             message_tokens: report.message_tokens,
+            system_tokens: report.system_tokens,
             request_tokens: report.request_tokens,
             calibration: calibration.ratio(),
             call_id_prefix: run_id.tool_call(counts.calls),
@@ -58,9 +66,26 @@ impl Epoch {
 }
 
 impl Run {
+    /// The border of a turn: a summary that is ready joins the path here and nowhere else.
     pub(super) fn gather(&mut self, out: &mut Out) {
+        if self.write_summary(out) {
+            return self.gather_anew(out);
+        }
+        if !matches!(self.phase, Phase::Ending { .. }) {
+            self.phase = Phase::Gathering;
+            out.effect(Effect::Gather { fresh: false });
+        }
+    }
+
+    /// The same where an epoch begins.
+    pub(super) fn gather_anew(&mut self, out: &mut Out) {
         self.phase = Phase::Gathering;
-        out.effect(Effect::Gather);
+        out.effect(Effect::Gather { fresh: true });
+    }
+
+    /// The first gathering of a run.
+    pub(super) fn begin_gathering(&mut self, out: &mut Out) {
+        self.gather_anew(out);
     }
 
     pub(super) fn on_sources(&mut self, sources: Sources, out: &mut Out) {
@@ -89,14 +114,14 @@ impl Run {
     }
 
     /// Composes and asks, or makes room first.
-    fn ask(&mut self, out: &mut Out) {
+    pub(super) fn ask(&mut self, out: &mut Out) {
         let Some(sources) = &self.sources else { return };
         match compose(&self.path, sources, self.window, self.calibration) {
             Ok((mut request, report)) => {
                 self.counts.turns += 1;
                 let number = self.counts.request.next();
                 self.counts.request = number;
-                self.phase = Phase::Streaming { estimated: report.message_tokens + sources.budgets.fixed };
+                self.phase = Phase::Streaming { estimated: report.message_tokens + report.system_tokens };
                 let built = self.epoch.report(sources, report, self.calibration, &self.counts, &self.run_id);
                 request.metadata = request_metadata(&built.call_id_prefix);
                 let mut event = EventDraft::new(EventType::ContextBuilt);
@@ -110,70 +135,9 @@ impl Run {
                         .with("turn", self.counts.turns),
                 );
                 out.effect(Effect::CallModel { request: number, body: Box::new(request) });
+                self.compact_beside(out);
             }
             Err(overflow) => self.make_room(overflow, sources.budgets.slide_to(), None, out),
-        }
-    }
-
-    /// Plans a cut, or ends the run where nothing is left to drop.
-    pub(super) fn make_room(&mut self, overflow: Overflow, keep: u64, said: Option<&ErrorPayload>, out: &mut Out) {
-        let Some(sources) = &self.sources else { return };
-        match self.room_plan(sources, keep) {
-            Some(plan) => {
-                self.counts.overflows += 1;
-                self.counts.job = self.counts.job.next();
-                let job = self.counts.job;
-                out.event(
-                    EventDraft::new(EventType::CompactStarted)
-                        .with("needed", overflow.needed)
-                        .with("available", overflow.available),
-                );
-                out.effect(Effect::Relieve { job, plan: plan.clone() });
-                self.phase = Phase::Recovering { job, plan };
-            }
-            _ => {
-                let error = ending::prompt_too_long(overflow, sources.budgets.window, said);
-                self.conclude(EndReason::PromptTooLong, Some(error), out);
-            }
-        }
-    }
-
-    /// What to drop so that no more than this is kept; none where nothing is left to drop, or it was tried often enough.
-    pub(super) fn room_plan(&self, sources: &Sources, keep: u64) -> Option<CutPlan> {
-        if self.counts.overflows >= self.limits.overflows {
-            return None;
-        }
-        // The plan counts in estimates, the budget in the provider's tokens.
-        plan_cut(&self.path, self.window, sources.budgets.results_of_a_turn(), self.calibration.fits(keep))
-    }
-
-    pub(super) fn on_relief(&mut self, job: JobNo, result: Result<Relief, ErrorPayload>, out: &mut Out) {
-        if self.drained(&Target::Job(job), out) {
-            return;
-        }
-        let Phase::Recovering { job: current, plan } = &self.phase else { return };
-        if *current != job {
-            return;
-        }
-        match result {
-            Ok(Relief::Slide) => {
-                self.window.first_kept = plan.first_kept;
-                let (turns, kept) = (plan.turns, plan.first_kept_node_id.clone());
-                out.event(
-                    EventDraft::new(EventType::CompactCompleted)
-                        .with("kind", "window_slide")
-                        .with("turns_left_out", turns)
-                        .with("first_kept_node_id", kept.as_str())
-                        .with("tokens_before", plan.tokens_before)
-                        .with("tokens_after", plan.tokens_after),
-                );
-                self.epoch.begin("window_slide");
-                self.ask(out);
-            }
-            Err(error) => {
-                out.event(EventDraft::new(EventType::CompactFailed).error(&error));
-                self.conclude(EndReason::PromptTooLong, Some(error), out);
-            }
         }
     }
 }

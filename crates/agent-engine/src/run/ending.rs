@@ -73,6 +73,9 @@ impl Run {
         // What the failed commit would have stored is not on the path.
         self.path.truncate(failed.path_len);
         let never_began = failed.opened;
+        if self.job.as_ref().is_some_and(|job| never_began.contains(&Target::Job(job.number))) {
+            self.job = None;
+        }
         match std::mem::replace(&mut self.phase, Phase::Done) {
             Phase::Ending { end, error: cause } => {
                 // Even the last words cannot be stored: end without them, and say so.
@@ -105,6 +108,13 @@ impl Run {
                 }
             }
         }
+        // Nobody waits for a summary that is made beside the turns, and what comes of it could not be written.
+        if let Some(job) = self.job.take()
+            && job.is_open()
+            && open != Some(Target::Job(job.number))
+        {
+            out.effect(Effect::Abort(Target::Job(job.number)));
+        }
         let calls = batch.iter().flat_map(|batch| batch.open().cloned()).map(Target::Call);
         for target in open.iter().cloned().chain(calls) {
             out.effect(Effect::Abort(target));
@@ -120,6 +130,7 @@ impl Run {
         let cancelled = matches!(end, EndReason::AbortedStreaming | EndReason::AbortedTools);
         let store_gone = matches!(&self.phase, Phase::Draining(drain) if drain.store_gone);
         let started = !matches!(self.phase, Phase::Idle);
+        self.write_last_summary(out);
         if cancelled && started && !store_gone {
             self.note(notes::STOPPED_BY_USER, out);
         }
@@ -128,6 +139,9 @@ impl Run {
         }
         if cancelled {
             out.event(EventDraft::new(EventType::RunCancelled));
+        }
+        if end == EndReason::Completed {
+            self.compact_at_end(out);
         }
         out.event(self.last_event(end, error.as_ref()));
         out.writes.push(Write::Run(RunPatch {
@@ -159,6 +173,9 @@ impl Run {
         }
         if end == EndReason::Completed {
             event = event.with("answer_node_ids", answer);
+        }
+        if let Some(estimates) = self.estimates.report(self.calibration.ratio()) {
+            event = event.with("estimates", estimates);
         }
         match error {
             Some(error) => event.level(Level::Error).error(error),
@@ -258,6 +275,15 @@ pub(super) fn prompt_cut(counted: u64, expected: u64) -> ErrorPayload {
     .detail("kind", "context_truncated")
     .detail("counted_tokens", counted)
     .detail("expected_tokens", expected)
+}
+
+pub(super) fn compaction_loop() -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::InternalError,
+        "the run went round in circles: the conversation was summarised again and again, and in between the model only repeated \
+         calls whose results it had seen. Ask for less at once, or raise model.context_window",
+    )
+    .detail("kind", "compaction_loop")
 }
 
 pub(super) fn tool_loop(tool: &str, times: usize) -> ErrorPayload {

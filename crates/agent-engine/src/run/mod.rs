@@ -5,9 +5,12 @@
 
 mod asking;
 mod commits;
+mod compacting;
 mod ending;
+mod estimates;
 mod interrupted;
 mod limits;
+mod progress;
 mod prompt_counts;
 mod replies;
 mod tools;
@@ -21,19 +24,25 @@ use agent_protocol::{
 };
 
 use crate::batch::Batch;
-use crate::compose::{CutPlan, Window};
+use crate::compose::{Overflow, Window};
+use crate::cut::CompactionPlan;
 use crate::loops::LoopWindow;
-use crate::path::Path;
+use crate::path::{Path, PathNode};
+use crate::selection::in_context;
 use crate::tokens::{Calibration, TokenCounter};
 
 use asking::Epoch;
 use commits::Commits;
+use compacting::Job;
+pub use compacting::{CompactFault, Finished, finish_compaction};
+use estimates::Estimates;
 pub use limits::{Limits, Price};
+use progress::Progress;
 use prompt_counts::PromptCounts;
-pub(crate) use types::AfterNode;
+pub use types::AfterNode;
 pub use types::{
-    CommitNo, Effect, Input, JobNo, ModelSettings, Outcome, Relief, RequestNo, ResultKind, Sources, Target, ToolSet,
-    Verdict, Write,
+    CommitNo, CompactMode, Compacted, Compacting, Effect, Input, JobNo, ModelSettings, Outcome, Recovery, RequestNo,
+    ResultKind, Sources, Summariser, Target, ToolSet, Verdict, Write,
 };
 
 /// The machine.
@@ -47,8 +56,14 @@ pub struct Run {
     window: Window,
     epoch: Epoch,
     calibration: Calibration,
+    estimates: Estimates,
     prompt_counts: PromptCounts,
     loops: LoopWindow,
+    /// The one compaction of this path (CMP-6).
+    job: Option<Job>,
+    /// Message tokens from which on the next one is tried ahead of need: none follows at the heels of another.
+    next_compaction_at: u64,
+    progress: Progress,
     counts: Counts,
     usage: Usage,
     /// Assistant nodes the answer is made of: more than one after a continuation.
@@ -70,6 +85,7 @@ struct Counts {
     empty_replies: u32,
     model_retries: u32,
     overflows: u32,
+    recoveries: u32,
 }
 
 #[derive(Debug)]
@@ -83,10 +99,12 @@ enum Phase {
     },
     /// Works off the calls of a reply.
     Tools(Batch),
-    /// Waits for room to be made.
+    /// Waits for the summary without which the next request does not fit; holds how much to keep if there will be none.
     Recovering {
         job: JobNo,
-        plan: CutPlan,
+        keep: u64,
+        overflow: Overflow,
+        said: Option<ErrorPayload>,
     },
     /// Cancelled, or the store is gone: waits for what was aborted and keeps its output.
     Draining(Drain),
@@ -140,8 +158,12 @@ impl Run {
             path,
             epoch: Epoch::default(),
             calibration,
+            estimates: Estimates::default(),
             prompt_counts: PromptCounts::default(),
             loops: LoopWindow::default(),
+            job: None,
+            next_compaction_at: 0,
+            progress: Progress::default(),
             counts: Counts::default(),
             usage: Usage::default(),
             answer: Vec::new(),
@@ -163,6 +185,25 @@ impl Run {
     #[must_use]
     pub fn into_path(self) -> (Path, Calibration) {
         (self.path, self.calibration)
+    }
+
+    /// A summary that is still being made; it goes on after the run.
+    #[must_use]
+    pub fn open_compaction(&self) -> Option<(JobNo, &CompactionPlan)> {
+        self.job.as_ref().filter(|job| job.is_open()).map(|job| (job.number, &job.plan))
+    }
+
+    /// Takes over a summary that an earlier run asked for and that is still being made, before this run starts.
+    pub fn adopt(&mut self, plan: CompactionPlan) -> JobNo {
+        self.counts.job = self.counts.job.next();
+        self.job = Some(Job::open(self.counts.job, CompactMode::Background, plan));
+        self.counts.job
+    }
+
+    /// What skills, memories and instructions bring into the requests of this run at the moment.
+    #[must_use]
+    pub fn context(&self) -> Vec<&PathNode> {
+        self.sources.as_ref().map_or_else(Vec::new, |sources| in_context(&self.path, sources, self.window))
     }
 
     /// The path so far.
@@ -213,7 +254,7 @@ impl Run {
             Input::Prepared { call, result } => self.on_prepared(&call, result, out),
             Input::Authorized { call, verdict } => self.on_authorized(&call, verdict, out),
             Input::CallDone { call, outcome } => self.on_call_done(&call, *outcome, out),
-            Input::ReliefDone { job, result } => self.on_relief(job, result, out),
+            Input::CompactionDone { job, result } => self.on_compaction_done(job, result, out),
             Input::StoreFailed { commit, error } => self.on_store_failed(commit, error, out),
             Input::Cancel => self.on_cancel(out),
             Input::DrainExpired => self.on_drain_expired(out),
@@ -286,7 +327,7 @@ impl Run {
         self.answer_interrupted(out);
         let node = self.append(Role::User, NodeType::Message, content, Object::new(), out);
         out.event(EventDraft::new(EventType::MessageCreated).node(&node).with("role", "user"));
-        self.gather(out);
+        self.begin_gathering(out);
     }
 
     fn patch(&self, status: RunStatus) -> RunPatch {
@@ -316,6 +357,8 @@ mod answers_testing;
 #[cfg(test)]
 mod commit_tests;
 #[cfg(test)]
+mod compaction_tests;
+#[cfg(test)]
 mod interrupted_tests;
 #[cfg(test)]
 mod omitted_tests;
@@ -326,7 +369,9 @@ mod request_tests;
 #[cfg(test)]
 mod script_testing;
 #[cfg(test)]
-mod testing;
+mod session_tests;
+#[cfg(test)]
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use agent_protocol::{ToolCall, ToolResultBlock};
 use super::testing::sources;
 use super::world_testing::Dice;
 use super::*;
-use crate::{Omitted, compose};
+use crate::{Omitted, Sayings, compose};
 
 fn draft(number: usize, role: Role, node_type: NodeType, content: Vec<ContentBlock>) -> NodeDraft {
     NodeDraft {
@@ -90,6 +90,9 @@ fn the_older_part_need_not_be_there() {
         };
         let loaded: Vec<_> = older.iter().filter(|node| is_pinned(node)).chain(newer).cloned().collect();
         let pinned = older.len() - gone.len();
+        let said = gone.iter().filter(|node| node.node_type == NodeType::Message && node.role == Role::User);
+        let said = said.map(|node| (&node.node_id, node.content[0].as_text().unwrap().to_owned()));
+        let earlier_words = Sayings::default().and(said, 10_000);
 
         let sources = sources(100_000);
         let whole = compose(
@@ -98,7 +101,7 @@ fn the_older_part_need_not_be_there() {
             Window { first_kept: kept_from },
             Calibration::default(),
         );
-        let part = path(omitted, &loaded);
+        let part = path(omitted, &loaded).with_earlier_words(earlier_words);
         let window = Window { first_kept: kept_from - cut + pinned };
         let part = compose(&part, &sources, window, Calibration::default());
         let (whole, part) = (whole.unwrap(), part.unwrap());

@@ -9,7 +9,7 @@ use super::prompt_counts::Verdict;
 use super::tools::Called;
 use super::{Out, Phase, RequestNo, Run, Sources, Target, Write, ending};
 use crate::batch::{Batch, Slot, SlotState};
-use crate::compose::Overflow;
+use crate::compose::{Overflow, dynamic_tokens};
 use crate::loops::LoopWindow;
 use crate::notes;
 
@@ -26,10 +26,13 @@ impl Run {
                     return;
                 }
                 if verdict == Verdict::Plausible {
+                    let corrected = self.calibration.apply(estimated);
+                    self.estimates.note(estimated, corrected, reply.usage.input_tokens.unwrap_or(0));
                     self.calibration.observe(estimated, reply.usage.input_tokens);
                 }
                 self.counts.model_retries = 0;
                 self.counts.overflows = 0;
+                self.counts.recoveries = 0;
                 let mut completed = model_completed(&reply);
                 if verdict != Verdict::Plausible {
                     let expected = self.calibration.apply(estimated);
@@ -55,7 +58,7 @@ impl Run {
     /// then the answer stands, since a count alone ends no run.
     fn cut_prompt(&mut self, estimated: u64, reply: &Reply, out: &mut Out) -> bool {
         let Some(keep) = self.sources.as_ref().map(|sources| self.below(sources, estimated).1) else { return false };
-        if self.sources.as_ref().and_then(|sources| self.room_plan(sources, keep)).is_none() {
+        if self.counts.overflows >= self.limits.overflows || self.slide_plan(keep).is_none() {
             return false;
         }
         let error = ending::prompt_cut(reply.usage.input_tokens.unwrap_or_default(), self.calibration.apply(estimated));
@@ -256,7 +259,8 @@ impl Run {
 
     /// What the provider refused, in its tokens, and how much of it to keep.
     fn below(&self, sources: &Sources, estimated: u64) -> (u64, u64) {
-        let refused = self.calibration.apply(estimated.saturating_sub(sources.budgets.fixed));
+        let system = sources.budgets.fixed + dynamic_tokens(&sources.system);
+        let refused = self.calibration.apply(estimated.saturating_sub(system));
         (refused, sources.budgets.slide_to().min(refused * 3 / 5))
     }
 

@@ -3,7 +3,8 @@
 //! Script lines: `start WORDS`, `sources`, `text WORDS`, `cut WORDS` (text cut at the output limit), `empty`, `filtered`,
 //! `only-thinks` (up to the output limit), `counted N WORDS` (text, with N tokens of prompt), `calls NAME:ID[=ARG] …` (`+` in
 //! front: with text), `cut-calls …`, `filtered-calls …`, `ready ID`, `unready ID`, `allow ID`, `deny ID`,
-//! `done ID WORDS`, `fails ID WORDS`, `stopped ID`, `breaks`, `dies`, `overflow`, `aborts WORDS`, `slide`, `cancel`,
+//! `done ID WORDS`, `fails ID WORDS`, `stopped ID`, `breaks`, `dies`, `overflow`, `aborts WORDS`, `summary WORDS` (a
+//! good one), `summarised WORDS` (whatever it is), `no-summary` (asking for it failed), `cancel`,
 //! `expired`, `disk-full` (the last commit), `disk-full N` (the one N before it and all after).
 
 use super::testing::sources;
@@ -15,9 +16,13 @@ pub(super) struct Script {
     pub(super) run: Run,
     pub(super) trace: Vec<String>,
     pub(super) last_request: Option<ModelRequest>,
+    pub(super) last_compaction: Option<ModelRequest>,
     /// Every event that was to be stored.
     pub(super) events: Vec<EventDraft>,
     pub(super) messages: u64,
+    pub(super) compacting: Compacting,
+    /// Instead of those for `messages`.
+    pub(super) budgets: Option<crate::Budgets>,
 }
 
 fn error(text: &str) -> ErrorPayload {
@@ -32,7 +37,16 @@ impl Script {
     pub(super) fn on(path: Path, run: &str) -> Self {
         let limits = Limits { max_turns: 30, ..Limits::default() };
         let run = Run::new(limits, RunId::parse(run).unwrap(), path, Calibration::default());
-        Self { run, trace: Vec::new(), last_request: None, events: Vec::new(), messages: 2000 }
+        Self {
+            run,
+            trace: Vec::new(),
+            last_request: None,
+            last_compaction: None,
+            events: Vec::new(),
+            messages: 2000,
+            compacting: Compacting::default(),
+            budgets: None,
+        }
     }
 
     pub(super) fn play(&mut self, script: &str) -> &mut Self {
@@ -70,7 +84,15 @@ impl Script {
         let done = |content, stop| Input::ModelDone { request, reply: reply(content, stop) };
         match word {
             "start" => Input::Start { content: vec![ContentBlock::text(rest)] },
-            "sources" => Input::Sources(Box::new(sources(self.messages))),
+            "sources" => {
+                let compacting = self.compacting.clone();
+                let mut sources = Sources { compacting, ..sources(self.messages) };
+                if sources.compacting.recovery != Recovery::Slide {
+                    sources.budgets.output = 300;
+                }
+                sources.budgets = self.budgets.unwrap_or(sources.budgets);
+                Input::Sources(Box::new(sources))
+            }
             "text" => done(vec![ContentBlock::text(rest)], StopKind::EndTurn),
             "cut" => done(vec![ContentBlock::text(rest)], StopKind::MaxTokens),
             "empty" => done(vec![ContentBlock::text(" \n")], StopKind::EndTurn),
@@ -99,7 +121,9 @@ impl Script {
             "dies" => failed(ModelFault::Fatal, None),
             "overflow" => failed(ModelFault::Overflow, None),
             "aborts" => failed(ModelFault::Aborted, Some(rest)),
-            "slide" => Input::ReliefDone { job: self.run.counts.job, result: Ok(Relief::Slide) },
+            "summary" => self.compacted(&format!("## Goal\n{rest}\n## Progress\nhalfway")),
+            "summarised" => self.compacted(rest),
+            "no-summary" => Input::CompactionDone { job: self.run.counts.job, result: Err(error("no answer")) },
             "cancel" => Input::Cancel,
             "expired" => Input::DrainExpired,
             "disk-full" => Input::StoreFailed {
@@ -108,6 +132,12 @@ impl Script {
             },
             other => panic!("no such line: {other}"),
         }
+    }
+
+    fn compacted(&self, text: &str) -> Input {
+        let reply = reply(vec![ContentBlock::text(text)], StopKind::EndTurn);
+        let result = Ok(Box::new(Compacted { reply, details: Object::new() }));
+        Input::CompactionDone { job: self.run.counts.job, result }
     }
 
     fn show(&mut self, effect: Effect) -> Option<String> {
@@ -123,7 +153,8 @@ impl Script {
                 }
                 format!("[{}]", shown.join(" "))
             }
-            Effect::Gather => "gather".into(),
+            Effect::Gather { fresh: false } => "gather".into(),
+            Effect::Gather { fresh: true } => "gather anew".into(),
             Effect::CallModel { body, .. } => {
                 let shown = format!("ask({})", body.messages.len());
                 self.last_request = Some(*body);
@@ -132,7 +163,11 @@ impl Script {
             Effect::Prepare { call } => format!("prepare {}", call.tool_call_id),
             Effect::Authorize(call) => format!("authorize {call}"),
             Effect::Execute(call) => format!("execute {call}"),
-            Effect::Relieve { plan, .. } => format!("relieve {} turns", plan.turns),
+            Effect::Compact { mode, request, .. } => {
+                let shown = format!("compact {}({})", mode.as_str(), request.messages.len());
+                self.last_compaction = Some(*request);
+                shown
+            }
             Effect::Abort(target) => match target {
                 Target::Model(_) => "abort model".into(),
                 Target::Call(call) => format!("abort {call}"),
@@ -163,6 +198,13 @@ fn show_write(write: &Write) -> Option<String> {
             EventType::ToolStarted => Some("tool_started".into()),
             EventType::RunCancelled => Some("run_cancelled".into()),
             EventType::CancelTimeout => Some("cancel_timeout".into()),
+            EventType::CompactCompleted if event.payload["kind"] == "window_slide" => {
+                Some(format!("slid {} turns", event.payload["turns_left_out"]))
+            }
+            EventType::CompactFailed => {
+                let kind = event.payload["error"]["details"]["kind"].as_str().unwrap_or("error");
+                Some(format!("no summary: {kind}"))
+            }
             _ => None,
         },
         Write::Activate(_) | Write::Run(_) => None,

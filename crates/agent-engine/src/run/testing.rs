@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agent_protocol::{Object, Permission, PromptBlock, SystemPrompt, ToolChoice, ToolClass, ToolDefinition};
 
-use super::{ModelSettings, Sources, ToolSet};
+use super::{Compacting, ModelSettings, Sources, ToolSet};
 use crate::{Budgets, FixedParts};
 
 const TOOLS: [(&str, ToolClass); 5] = [
@@ -16,7 +16,7 @@ const TOOLS: [(&str, ToolClass); 5] = [
 ];
 
 /// Sources with room for so many tokens of messages, and a tool of each class. The fixed part is the same each time.
-pub(super) fn sources(messages: u64) -> Sources {
+pub(crate) fn sources(messages: u64) -> Sources {
     sources_of(0, messages)
 }
 
@@ -43,9 +43,9 @@ pub(super) fn sources_of(variant: usize, messages: u64) -> Sources {
             output: 77,
             dynamic: 0,
             messages,
-            compact_at: messages,
-            summary: 0,
-            keep_recent: 0,
+            compact_at: messages * 3 / 4,
+            summary: messages / 5,
+            keep_recent: messages * 2 / 5,
             catalogs: 0,
         },
         model: ModelSettings {
@@ -55,6 +55,8 @@ pub(super) fn sources_of(variant: usize, messages: u64) -> Sources {
             provider_options: Object::new(),
         },
         tail: Vec::new(),
+        in_system: Arc::default(),
+        compacting: Compacting::default(),
         fingerprint: Object::from_iter([("variant".to_owned(), variant.into())]),
     }
 }

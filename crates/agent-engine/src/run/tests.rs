@@ -12,7 +12,11 @@ fn answer_and_calls() {
     script.play("start hi; sources; text hello");
     assert_eq!(
         script.trace,
-        ["start hi -> [user<hi>], gather", "sources -> ask(1)", "text hello -> [assistant<hello>], finish completed",]
+        [
+            "start hi -> [user<hi>], gather anew",
+            "sources -> ask(1)",
+            "text hello -> [assistant<hello>], finish completed",
+        ]
     );
     check(
         "calls + look:a; ready a; allow a; done a found; sources; text so",

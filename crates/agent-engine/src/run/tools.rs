@@ -214,6 +214,7 @@ impl Run {
         let (key, class) = (batch.slots[at].key, batch.slots[at].class);
         let changed_something = class == ToolClass::Write && outcome.kind == ResultKind::Ok;
         let digest = outcome.digest.unwrap_or_else(|| digest(outcome));
+        self.progress.note(key, digest, changed_something);
         if let Some(times) = self.loops.ran(key, digest, changed_something) {
             outcome.content.push(ContentBlock::text(notes::repeated(times)));
         }

@@ -10,7 +10,7 @@ use agent_protocol::{
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Budgets;
-use crate::compose::CutPlan;
+use crate::cut::CompactionPlan;
 
 macro_rules! numbers {
     ($($(#[$doc:meta])* $name:ident),*) => {$(
@@ -84,12 +84,12 @@ pub enum Input {
         /// How.
         outcome: Box<Outcome>,
     },
-    /// The answer to [`Effect::Relieve`]; may come in any phase.
-    ReliefDone {
+    /// The answer to [`Effect::Compact`]; may come in any phase.
+    CompactionDone {
         /// The job.
         job: JobNo,
-        /// How room was made, or why not.
-        result: Result<Relief, ErrorPayload>,
+        /// What the model said, or why it said nothing.
+        result: Result<Box<Compacted>, ErrorPayload>,
     },
     /// A commit did not commit: none of the effects after it was performed.
     StoreFailed {
@@ -116,7 +116,10 @@ pub enum Effect {
         writes: Vec<Write>,
     },
     /// Bring what the next request is made of: tools, system blocks, budgets.
-    Gather,
+    Gather {
+        /// Whether an epoch begins anyway, so that what was loaded since the last one may join the system part (INS-3).
+        fresh: bool,
+    },
     /// Ask the model.
     CallModel {
         /// The request's number.
@@ -133,12 +136,17 @@ pub enum Effect {
     Authorize(ToolCallId),
     /// Run a prepared and allowed call; the prepared handle stays with the driver.
     Execute(ToolCallId),
-    /// Make room on the path.
-    Relieve {
+    /// Have older turns summarised; the answer is [`Input::CompactionDone`]. A job that is under way when the run ends goes on
+    /// and is handed to the next run ([`super::Run::adopt`]).
+    Compact {
         /// The job's number.
         job: JobNo,
-        /// What would go.
-        plan: CutPlan,
+        /// Who waits for it.
+        mode: CompactMode,
+        /// What the summary stands for.
+        plan: Box<CompactionPlan>,
+        /// What to ask.
+        request: Box<ModelRequest>,
     },
     /// Stop something; its own `…Done` or `…Failed` still comes.
     Abort(Target),
@@ -162,7 +170,7 @@ impl Effect {
     /// may be a call's result.
     #[must_use]
     pub fn commit_may_wait(effects: &[Self]) -> bool {
-        matches!(effects, [Self::Commit { .. }, Self::Gather])
+        matches!(effects, [Self::Commit { .. }, Self::Gather { .. }])
     }
 
     /// What begins outside when this is performed.
@@ -171,8 +179,8 @@ impl Effect {
             Self::CallModel { request, .. } => Some(Target::Model(*request)),
             Self::Prepare { call } => Some(Target::Call(call.tool_call_id.clone())),
             Self::Authorize(call) | Self::Execute(call) => Some(Target::Call(call.clone())),
-            Self::Relieve { job, .. } => Some(Target::Job(*job)),
-            Self::Commit { .. } | Self::Gather | Self::Abort(_) | Self::ArmDrain | Self::Finish { .. } => None,
+            Self::Compact { job, .. } => Some(Target::Job(*job)),
+            Self::Commit { .. } | Self::Gather { .. } | Self::Abort(_) | Self::ArmDrain | Self::Finish { .. } => None,
         }
     }
 }
@@ -270,11 +278,78 @@ impl ResultKind {
     }
 }
 
-/// How room was made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Relief {
-    /// The oldest turns are left out, and a marker says so (PRV-15).
+/// Who waits for a summary (CMP-5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompactMode {
+    /// Nobody yet: it is made beside the running turns.
+    Background,
+    /// Nobody any more: the run that asks for it ends.
+    AtEnd,
+    /// The run: its next request does not fit.
+    Recovery,
+}
+
+impl CompactMode {
+    /// The word in events.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Background => "background",
+            Self::AtEnd => "at_end",
+            Self::Recovery => "recovery",
+        }
+    }
+}
+
+/// What came of asking for a summary.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compacted {
+    /// The model's reply; whether it is a summary is the machine's to judge.
+    pub reply: Reply,
+    /// Facts to be kept with the summary: which model, which internal run.
+    pub details: Object,
+}
+
+/// When and how older turns are summarised (CMP-5, CMP-8).
+#[derive(Debug, Clone, Default)]
+pub struct Compacting {
+    /// Ahead of need, beside the running turns.
+    pub background: bool,
+    /// Ahead of need, when a run is over.
+    pub at_end: bool,
+    /// When a request does not fit.
+    pub recovery: Recovery,
+    /// The words that ask for a summary; `{max_words}` in them is filled in.
+    pub request: Arc<str>,
+    /// Who summarises; the run's own model in its own conversation if absent.
+    pub by: Option<Summariser>,
+    /// How the run's own model is asked for a summary, if otherwise than for an answer.
+    pub temperature: Option<f64>,
+}
+
+/// What happens when a request does not fit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Recovery {
+    /// Older turns are summarised; where that fails, they are left out.
+    Summary,
+    /// The oldest turns are left out (PRV-15).
+    #[default]
     Slide,
+    /// The run ends as `prompt_too_long`.
+    End,
+}
+
+/// Another model that summarises: it is given the conversation as one text.
+#[derive(Debug, Clone)]
+pub struct Summariser {
+    /// Which, and how it is asked.
+    pub model: ModelSettings,
+    /// What it is told.
+    pub system: Arc<SystemPrompt>,
+    /// Room for the text, in its tokens.
+    pub room: u64,
+    /// Most tokens of its answer.
+    pub max_output_tokens: u64,
 }
 
 /// What a request is made of, besides the path.
@@ -290,6 +365,10 @@ pub struct Sources {
     pub model: ModelSettings,
     /// User-role messages that come last and are no history: task board, runtime state.
     pub tail: Vec<Arc<ModelMessage>>,
+    /// Instruction nodes whose file stands in the system part: its block takes the place of node and result (INS-3).
+    pub in_system: Arc<[NodeId]>,
+    /// When and how older turns are summarised.
+    pub compacting: Compacting,
     /// Hashes of the system blocks and of the tool list, for `context_built` (STO-13).
     pub fingerprint: Object,
 }

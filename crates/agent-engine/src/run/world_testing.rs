@@ -41,7 +41,7 @@ pub(super) enum Pending {
     Prepare(ToolCallId),
     Authorize(ToolCallId),
     Execute(ToolCallId),
-    Relief(JobNo),
+    Compaction(JobNo),
     DrainExpired,
 }
 
@@ -49,6 +49,9 @@ pub(super) enum Pending {
 pub(super) struct Figures {
     pub(super) effects: usize,
     pub(super) requests: usize,
+    pub(super) compactions: usize,
+    pub(super) summaries: usize,
+    pub(super) adopted: usize,
     pub(super) failed_commits: usize,
     pub(super) failed_merged: usize,
     pub(super) ends: HashMap<&'static str, usize>,
@@ -77,6 +80,8 @@ pub(super) struct Settings {
     pub(super) fixed: usize,
     pub(super) messages: u64,
     pub(super) tenths: u64,
+    pub(super) compacting: Compacting,
+    pub(super) in_system: Vec<NodeId>,
 }
 
 /// A request that was sent, and its report as it was stored.
@@ -96,6 +101,8 @@ pub(super) struct World {
     /// The stored nodes that are on the path, root first.
     pub(super) chain: Vec<NodeId>,
     active: Option<NodeId>,
+    /// Whether all of the path came to be in this world.
+    own_path: bool,
     pub(super) finished: Option<EndReason>,
     /// Calls that are stored as begun, and those that were run.
     pub(super) begun: HashSet<ToolCallId>,
@@ -119,13 +126,22 @@ impl World {
         let run_id = RunId::parse(&format!("run_world{number}")).unwrap();
         let chain = path.nodes().iter().map(|node| node.node_id.clone()).collect();
         let merges = dice.one_in(2);
+        let own_path = path.is_empty();
+        let compacting = Compacting {
+            background: dice.one_in(2),
+            at_end: dice.one_in(2),
+            recovery: [Recovery::Summary, Recovery::Summary, Recovery::Slide, Recovery::End][dice.roll(4) as usize],
+            request: "summarise in {max_words} words".into(),
+            ..Compacting::default()
+        };
         let run = Run::new(limits, run_id, path, Calibration::default());
         World {
             dice,
             run,
             pending: Vec::new(),
             aborted: HashSet::new(),
-            settings: Settings { fixed: 0, messages: 400, tenths: 0 },
+            settings: Settings { fixed: 0, messages: 1000, tenths: 0, compacting, in_system: Vec::new() },
+            own_path,
             stored: HashMap::new(),
             chain,
             active: None,
@@ -142,6 +158,16 @@ impl World {
 
     /// Lives until the run has ended; false if the process ended before it.
     pub(super) fn live(&mut self, figures: &mut Figures) -> bool {
+        self.live_on(None, figures)
+    }
+
+    /// The same with a summary that the run before has left open.
+    pub(super) fn live_on(&mut self, open: Option<CompactionPlan>, figures: &mut Figures) -> bool {
+        if let Some(plan) = open {
+            let job = self.run.adopt(plan);
+            self.pending.push(Pending::Compaction(job));
+            figures.adopted += 1;
+        }
         self.feed(Input::Start { content: vec![ContentBlock::text("do it")] }, figures);
         for _ in 0..4000 {
             if self.finished.is_some() {
@@ -155,6 +181,10 @@ impl World {
                 let stale = self.stale();
                 self.feed(stale, figures);
             } else if let Some(next) = self.dice.pick(&mut self.pending) {
+                if next != Pending::Sources && !self.store_held(figures) {
+                    self.pending.push(next);
+                    continue;
+                }
                 let input = self.complete(next);
                 self.feed(input, figures);
             } else {
@@ -163,6 +193,8 @@ impl World {
         }
         let end = self.finished.unwrap_or_else(|| panic!("the run did not end: {}", self.run.describe()));
         *figures.ends.entry(end.as_str()).or_default() += 1;
+        figures.summaries +=
+            self.run.path().nodes().iter().filter(|node| node.node_type == NodeType::Compaction).count();
         // Whatever comes now is late.
         for late in std::mem::take(&mut self.pending) {
             let input = self.complete(late);
@@ -190,6 +222,14 @@ impl World {
                 assert!(may_wait || self.held.is_none(), "{effect:?} comes before a commit that was asked for earlier");
                 self.perform(effect, figures);
             }
+        }
+    }
+
+    /// Nothing waits for something outside before what came before it is stored. False if that failed.
+    fn store_held(&mut self, figures: &mut Figures) -> bool {
+        match self.held.take() {
+            Some((commit, writes)) => self.commit(commit, writes, false, figures),
+            None => true,
         }
     }
 
@@ -222,7 +262,12 @@ impl World {
     fn perform(&mut self, effect: Effect, figures: &mut Figures) {
         match effect {
             Effect::Commit { .. } => unreachable!("handled before"),
-            Effect::Gather => self.pending.push(Pending::Sources),
+            Effect::Gather { fresh } => {
+                if fresh {
+                    self.settings.in_system = self.instructions();
+                }
+                self.pending.push(Pending::Sources);
+            }
             Effect::CallModel { request, body } => {
                 figures.requests += 1;
                 check_request(&body);
@@ -236,7 +281,18 @@ impl World {
                 self.executed.insert(call.clone());
                 self.pending.push(Pending::Execute(call));
             }
-            Effect::Relieve { job, .. } => self.pending.push(Pending::Relief(job)),
+            Effect::Compact { job, plan, request, .. } => {
+                check_request(&request);
+                assert!(
+                    self.stored.contains_key(&plan.first_kept_node_id) || !self.own_path,
+                    "kept from a node that is not stored"
+                );
+                let open = self.pending.iter().filter(|pending| matches!(pending, Pending::Compaction(_))).count();
+                let given_up = self.aborted.iter().filter(|target| target.starts_with("Job")).count();
+                assert!(open <= given_up, "two compactions of one path (CMP-6)");
+                figures.compactions += 1;
+                self.pending.push(Pending::Compaction(job));
+            }
             Effect::Abort(target) => {
                 self.aborted.insert(format!("{target:?}"));
             }
@@ -247,6 +303,12 @@ impl World {
             }
             Effect::Finish { end, .. } => self.finished = Some(end),
         }
+    }
+
+    /// The instruction files that may join the system part.
+    fn instructions(&self) -> Vec<NodeId> {
+        let nodes = self.run.path().nodes().iter();
+        nodes.filter(|node| node.node_type == NodeType::InstructionContext).map(|node| node.node_id.clone()).collect()
     }
 
     /// STO-11: what is stored of a request as it is sent is enough to make it again.

@@ -1,7 +1,8 @@
 //! RUN-24: the machine in random worlds ([`super::world_testing`]).
 //!
 //! A world performs effects in any order a real one could: calls end in any order, the user cancels at any moment, commits
-//! fail, alone or two as one, streams break, prompts overflow, making room fails, late and foreign inputs arrive. After each
+//! fail, alone or two as one, streams break, prompts overflow, summaries come late, fail or are none, late and foreign inputs
+//! arrive. After each
 //! world: the run ended, nothing came after `Finish`, and no request that was sent and no path that was left behind holds a
 //! call without its result or a result without its call.
 
@@ -37,6 +38,7 @@ fn random_worlds() {
         world.live(&mut figures);
         let dice = Dice(world.dice.0);
         let store_failed = figures.failed_commits;
+        let open = world.run.open_compaction().map(|(_, plan)| plan.clone());
         let (path, _) = world.run.into_path();
         if rates.failed_commit == u64::MAX {
             assert_eq!(orphans(&path), 0, "world {number} left a call without its result");
@@ -45,10 +47,11 @@ fn random_worlds() {
         // and it leaves nothing open.
         let calm = Rates { cancel: u64::MAX, failed_commit: u64::MAX, ..rates };
         let mut next = World::new(dice, path, number + worlds, calm);
-        next.live(&mut figures);
+        next.live_on(open, &mut figures);
         assert_eq!(orphans(next.run.path()), 0, "world {number}, second run");
         assert_eq!(figures.failed_commits, store_failed);
     }
+    assert!(figures.summaries > 100 && figures.adopted > 10, "{figures:?}: too few summaries");
     assert!(figures.failed_merged > 0, "no commit failed that was two");
     for end in EndReason::ALL {
         assert!(figures.ends.contains_key(end.as_str()), "no world ended with {end:?}");

@@ -116,6 +116,11 @@ impl Apply<'_> {
     }
 
     fn set_run(&self, patch: &RunPatch) -> Outcome<()> {
+        let names = params![self.session_id.as_str(), self.commit.run_id.as_str()];
+        let begins = matches!(patch.status, RunStatus::Pending | RunStatus::Running);
+        if begins && self.run(sql::BEGIN_RUN, names)? == 1 {
+            self.run(sql::USE_SESSION, names)?;
+        }
         let error = patch.error.as_ref().map(|error| encode("error_json", error)).transpose()?;
         let changed = self.run(
             sql::SET_RUN,
@@ -132,15 +137,9 @@ impl Apply<'_> {
             ],
         )?;
         self.must_be_one(changed, "run", self.commit.run_id.as_str())?;
-        if patch.status == RunStatus::Running {
-            let names = params![self.session_id.as_str(), self.commit.run_id.as_str()];
-            if self.run(sql::BEGIN_RUN, names)? == 1 {
-                self.run(sql::USE_SESSION, names)?;
-            }
-        }
         // The latest session is the one where something ended last, not only where something began last.
         if patch.status.is_terminal() {
-            self.run(sql::USE_SESSION_AGAIN, params![self.session_id.as_str()])?;
+            self.run(sql::USE_SESSION_AGAIN, params![self.session_id.as_str(), self.commit.agent_id.as_str()])?;
         }
         Ok(())
     }

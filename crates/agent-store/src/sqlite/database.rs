@@ -35,7 +35,7 @@ pub(super) fn open_to_write(site: &Site, clock: &Clock) -> Result<Connection, St
         conn.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")?;
         // What moves or goes is overwritten where that costs no further page: a later deletion then leaves little behind.
         conn.execute_batch(sql::OVERWRITE_CHEAPLY)?;
-        migrate::run(&conn, site, clock, version, MIGRATIONS)?;
+        migrate::bring_up_to_date(&conn, site, clock, version)?;
         Ok(conn)
     };
     open().map_err(|fault| fault.at(site, "open the session database"))

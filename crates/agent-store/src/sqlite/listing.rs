@@ -54,7 +54,7 @@ pub(super) fn summary(conn: &Connection, session: SessionRow) -> Outcome<Session
     let (last_run_id, runs) =
         in_short.ok_or_else(|| StoreError::SessionNotFound { session_id: session.session_id.clone() })?;
     let last_run = last_run_id.map(|run_id| last_run(conn, &session.session_id, &run_id)).transpose()?;
-    let first_message = first_message(conn, &session.session_id)?;
+    let first_message = first_message(conn, &session)?;
     Ok(SessionSummary { session, runs, last_run, first_message })
 }
 
@@ -70,9 +70,9 @@ fn last_run(conn: &Connection, session_id: &SessionId, run_id: &RunId) -> Outcom
 }
 
 /// The beginning of what the user said first, if it is text.
-fn first_message(conn: &Connection, session_id: &SessionId) -> Outcome<Option<String>> {
-    let mut statement = conn.prepare_cached(sql::USER_MESSAGES)?;
-    let mut rows = statement.query([session_id.as_str()])?;
+fn first_message(conn: &Connection, session: &SessionRow) -> Outcome<Option<String>> {
+    let mut statement = conn.prepare_cached(sql::FIRST_MESSAGES)?;
+    let mut rows = statement.query(params![session.session_id.as_str(), session.root_agent_id.as_str(), 0])?;
     while let Some(row) = rows.next()? {
         let mut fields = Fields::of("nodes", row);
         fields.text()?;

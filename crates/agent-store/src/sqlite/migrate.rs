@@ -24,7 +24,11 @@ pub(super) struct Migration {
 pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "initial", sql: include_str!("migrations/0001_initial.sql") },
     Migration { version: 2, name: "archive", sql: include_str!("migrations/0002_archive.sql") },
+    Migration { version: 3, name: "rare_events", sql: include_str!("migrations/0003_rare_events.sql") },
 ];
+
+/// What all steps together make: a new database gets it at once, which costs little more than half of taking them one by one.
+const PRESENT: &str = include_str!("migrations/present.sql");
 
 /// The version of the database's schema; 0 for an empty file.
 ///
@@ -50,45 +54,73 @@ pub(super) fn refuse_newer(version: u32, migrations: &[Migration], site: &Site) 
     Ok(())
 }
 
-/// Takes the steps after `version`, each wholly or not at all.
-pub(super) fn run(
-    conn: &Connection,
-    site: &Site,
-    clock: &Clock,
-    version: u32,
-    migrations: &[Migration],
-) -> Outcome<()> {
-    migrations.iter().filter(|step| step.version > version).try_for_each(|step| take(conn, site, clock, step))
+/// Brings a database of this version up to date; a new one gets the present schema at once.
+pub(super) fn bring_up_to_date(conn: &Connection, site: &Site, clock: &Clock, mut version: u32) -> Outcome<()> {
+    if version == 0 {
+        make(conn, site, clock, PRESENT)?;
+        // Somebody else may have been faster, and older or newer than this.
+        version = self::version(conn, site)?;
+        refuse_newer(version, MIGRATIONS, site)?;
+    }
+    run(conn, site, clock, version, MIGRATIONS)
 }
 
-fn take(conn: &Connection, site: &Site, clock: &Clock, step: &Migration) -> Outcome<()> {
-    conn.execute_batch(sql::BEGIN)?;
-    let taken = take_inside(conn, site, clock, step).and_then(|()| Ok(conn.execute_batch(sql::COMMIT)?));
-    if taken.is_err() && !conn.is_autocommit() {
-        conn.execute_batch(sql::ROLLBACK)?;
-    }
-    taken.map_err(|fault| match fault {
-        Fault::Store(error) => error.into(),
-        fault @ Fault::Sqlite(_) => Fault::Store(StoreError::Migration {
-            path: site.path.clone(),
-            version: step.version,
-            name: step.name,
-            source: fault.into_cause(),
-        }),
+/// Makes a new database wholly or not at all, unless another process has been faster.
+fn make(conn: &Connection, site: &Site, clock: &Clock, sql: &str) -> Outcome<()> {
+    let newest = MIGRATIONS.last().map_or((0, "none"), |newest| (newest.version, newest.name));
+    wholly(conn, site, newest, || {
+        if version(conn, site)? > 0 {
+            return Ok(());
+        }
+        conn.execute_batch(sql)?;
+        MIGRATIONS.iter().try_for_each(|step| note(conn, clock, step))
     })
 }
 
+/// Takes the steps after `version`, each wholly or not at all.
+fn run(conn: &Connection, site: &Site, clock: &Clock, version: u32, migrations: &[Migration]) -> Outcome<()> {
+    migrations.iter().filter(|step| step.version > version).try_for_each(|step| take(conn, site, clock, step))
+}
+
 /// Looks at the version again first: another process may have taken the step while this one waited for the lock.
-fn take_inside(conn: &Connection, site: &Site, clock: &Clock, step: &Migration) -> Outcome<()> {
-    if version(conn, site)? >= step.version {
-        return Ok(());
-    }
-    conn.execute_batch(step.sql)?;
+fn take(conn: &Connection, site: &Site, clock: &Clock, step: &Migration) -> Outcome<()> {
+    wholly(conn, site, (step.version, step.name), || {
+        if version(conn, site)? >= step.version {
+            return Ok(());
+        }
+        conn.execute_batch(step.sql)?;
+        note(conn, clock, step)
+    })
+}
+
+/// Notes that the schema has what this step makes.
+fn note(conn: &Connection, clock: &Clock, step: &Migration) -> Outcome<()> {
     conn.execute(
         "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?1, ?2, ?3)",
         params![step.version, step.name, clock.now().as_str()],
     )?;
     Ok(())
+}
+
+/// Does `work` in a transaction; what goes wrong is told with the version it was to lead to.
+fn wholly(
+    conn: &Connection,
+    site: &Site,
+    (version, name): (u32, &'static str),
+    work: impl FnOnce() -> Outcome<()>,
+) -> Outcome<()> {
+    conn.execute_batch(sql::BEGIN)?;
+    let done = work().and_then(|()| Ok(conn.execute_batch(sql::COMMIT)?));
+    if done.is_err() && !conn.is_autocommit() {
+        conn.execute_batch(sql::ROLLBACK)?;
+    }
+    done.map_err(|fault| match fault {
+        Fault::Store(error) => error.into(),
+        fault @ Fault::Sqlite(_) => {
+            let (path, source) = (site.path.clone(), fault.into_cause());
+            Fault::Store(StoreError::Migration { path, version, name, source })
+        }
+    })
 }
 
 #[cfg(test)]

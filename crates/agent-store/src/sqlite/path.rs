@@ -9,16 +9,16 @@ use super::fault::Outcome;
 use super::fields::Fields;
 use super::read::{all, exists};
 use super::{decode, sql};
-use crate::{Recent, RecentPath, StoreError};
+use crate::StoreError;
 
 /// One node of the path without its body.
-struct Vertebra {
-    node_id: NodeId,
+pub(super) struct Vertebra {
+    pub(super) node_id: NodeId,
     is_root: bool,
     node_seq: u64,
-    role: Role,
-    node_type: NodeType,
-    token_count: u64,
+    pub(super) role: Role,
+    pub(super) node_type: NodeType,
+    pub(super) token_count: u64,
 }
 
 /// Nodes of other paths that are passed over rather than looked around.
@@ -29,42 +29,7 @@ pub(super) fn load_path(conn: &Connection, session_id: &SessionId, leaf: &NodeId
     bodies(conn, session_id, spine.iter().collect())
 }
 
-pub(super) fn load_recent(
-    conn: &Connection,
-    session_id: &SessionId,
-    leaf: &NodeId,
-    recent: &Recent,
-) -> Outcome<RecentPath> {
-    let spine = spine(conn, session_id, leaf)?;
-    let is_pinned = |vertebra: &&Vertebra| recent.always.contains(&vertebra.node_type);
-    let (older, newer) = spine.split_at(border(&spine, recent));
-    let (pinned, omitted): (Vec<_>, Vec<_>) = older.iter().partition(is_pinned);
-    Ok(RecentPath {
-        omitted_nodes: omitted.len(),
-        omitted_turns: omitted.iter().filter(|vertebra| vertebra.role == Role::Assistant).count(),
-        nodes_before: older.iter().take_while(is_pinned).count(),
-        nodes_pinned: pinned.len(),
-        nodes: bodies(conn, session_id, pinned.into_iter().chain(newer).collect())?,
-    })
-}
-
-/// Where so many tokens of the end begin: not between a call and its results.
-fn border(spine: &[Vertebra], recent: &Recent) -> usize {
-    let (mut left, mut results, mut at) = (recent.tokens, 0_u64, spine.len());
-    while at > 0 && (left > 0 || spine.get(at).is_some_and(|vertebra| vertebra.role == Role::Tool)) {
-        at -= 1;
-        let tokens = spine[at].token_count.max(1);
-        if spine[at].role == Role::Tool {
-            results = results.saturating_add(tokens);
-        } else {
-            left = left.saturating_sub(tokens).saturating_sub(results.min(recent.results));
-            results = 0;
-        }
-    }
-    at
-}
-
-fn bodies(conn: &Connection, session_id: &SessionId, wanted: Vec<&Vertebra>) -> Outcome<Vec<Node>> {
+pub(super) fn bodies(conn: &Connection, session_id: &SessionId, wanted: Vec<&Vertebra>) -> Outcome<Vec<Node>> {
     let mut nodes = Vec::with_capacity(wanted.len());
     // A path lies mostly in one piece: one scan for each piece costs a third of one lookup for each node.
     for piece in wanted.chunk_by(|before, after| after.node_seq - before.node_seq <= MAX_GAP) {
@@ -97,7 +62,7 @@ fn load_piece(conn: &Connection, session_id: &SessionId, piece: &[&Vertebra], no
 }
 
 /// From the root to the leaf. Places grow along it.
-fn spine(conn: &Connection, session_id: &SessionId, leaf: &NodeId) -> Outcome<Vec<Vertebra>> {
+pub(super) fn spine(conn: &Connection, session_id: &SessionId, leaf: &NodeId) -> Outcome<Vec<Vertebra>> {
     if !exists(conn, sql::NODE_IS_HERE, [leaf.as_str(), session_id.as_str()])? {
         let (session_id, id) = (session_id.clone(), leaf.to_string());
         return Err(StoreError::NotInSession { session_id, kind: "node", id }.into());
@@ -125,7 +90,8 @@ fn spine(conn: &Connection, session_id: &SessionId, leaf: &NodeId) -> Outcome<Ve
 #[error("the path to the root is broken here")]
 struct BrokenPath;
 
-fn broken(node_id: &NodeId) -> StoreError {
+/// A node that a path names and that is not where it should be.
+pub(super) fn broken(node_id: &NodeId) -> StoreError {
     let (id, column) = (node_id.to_string(), "parent_id".to_owned());
     StoreError::CorruptRow { table: "nodes", id, column, source: Arc::new(BrokenPath) }
 }

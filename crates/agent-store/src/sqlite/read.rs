@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agent_protocol::{AgentId, ArtifactId, Node, NodeId, RunId, RuntimeEvent, SessionId};
+use agent_protocol::{AgentId, ArtifactId, EventType, Node, NodeId, RunId, RuntimeEvent, SessionId};
 use rusqlite::{Connection, Params, Row};
 
 use super::decode;
@@ -41,6 +41,41 @@ pub(super) fn events(conn: &Connection, session_id: &SessionId, after: u64, limi
 
 pub(super) fn run_events(conn: &Connection, run_id: &RunId, after: u64, limit: u32) -> Outcome<Vec<RuntimeEvent>> {
     all(conn, sql::RUN_EVENTS, (run_id.as_str(), after, limit), decode::event)
+}
+
+/// Types that have an index of their own, since they are rare and asked for by name; those of [`sql::LAST_RARE_EVENT`].
+fn is_rare(event_type: EventType) -> bool {
+    ["compact_", "memory_extraction_"].iter().any(|beginning| event_type.as_str().starts_with(beginning))
+}
+
+pub(super) fn last_event(
+    conn: &Connection,
+    session_id: &SessionId,
+    event_type: EventType,
+) -> Outcome<Option<RuntimeEvent>> {
+    let sql = if is_rare(event_type) { sql::LAST_RARE_EVENT } else { sql::LAST_EVENT };
+    first(conn, sql, [session_id.as_str(), event_type.as_str()], decode::event)
+}
+
+/// Nodes between two places, both included; no more than so many.
+pub(super) fn nodes_between(
+    conn: &Connection,
+    session_id: &SessionId,
+    from: u64,
+    to: u64,
+    limit: u32,
+) -> Outcome<Vec<Node>> {
+    // There is no place beyond.
+    let to = to.min(i64::MAX.unsigned_abs());
+    let mut statement = conn.prepare_cached(sql::NODES)?;
+    let mut rows = statement.query((session_id.as_str(), from, to))?;
+    let mut nodes = Vec::new();
+    while nodes.len() < limit as usize
+        && let Some(row) = rows.next()?
+    {
+        nodes.push(decode::node(row)?);
+    }
+    Ok(nodes)
 }
 
 pub(super) fn file_versions(conn: &Connection, session_id: &SessionId) -> Outcome<Vec<FileVersion>> {

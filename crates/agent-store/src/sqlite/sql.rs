@@ -51,6 +51,34 @@ macro_rules! event_columns {
     };
 }
 
+/// The number of a run that begins: behind all that were used, and behind all of its session.
+macro_rules! next_number {
+    ($session:literal) => {
+        concat!(
+            "1 + max(coalesce((SELECT max(used) FROM sessions), 0),
+                     coalesce((SELECT max(number) FROM runs WHERE session_id = ",
+            $session,
+            "), 0))"
+        )
+    };
+}
+
+/// Which types of events `events_rare` holds. A query uses it only if it says so in the same words.
+macro_rules! is_rare {
+    () => {
+        "(event_type GLOB 'compact_*' OR event_type GLOB 'memory_extraction_*')"
+    };
+}
+
+/// What a user said to an agent; what core said in the user's place is told by the metadata.
+macro_rules! user_messages_after {
+    () => {
+        " FROM nodes
+         WHERE session_id = ?1 AND node_seq > ?3 AND agent_id = ?2 AND role = 'user' AND node_type = 'message'
+         ORDER BY node_seq"
+    };
+}
+
 statements! {
     BEGIN = "BEGIN IMMEDIATE";
     COMMIT = "COMMIT";
@@ -90,23 +118,25 @@ statements! {
         UPDATE agents SET status = ?3, result_json = coalesce(?4, result_json), updated_at = ?5
         WHERE agent_id = ?1 AND session_id = ?2";
     /// Only for an agent of the same session.
-    ADD_RUN = "
-        INSERT INTO runs (run_id, session_id, agent_id, status, start_node_id, turn_count, usage_json, metadata_json,
-                          created_at, updated_at, number)
-        SELECT ?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?8, (SELECT coalesce(max(used), 0) + 1 FROM sessions)
-        WHERE EXISTS (SELECT 1 FROM agents WHERE agent_id = ?3 AND session_id = ?2)";
-    /// After the run is added: its session is the one that was used last.
+    ADD_RUN = concat!(
+        "INSERT INTO runs (run_id, session_id, agent_id, status, start_node_id, turn_count, usage_json, metadata_json,
+                           created_at, updated_at, number)
+         SELECT ?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?8, ", next_number!("?2"), "
+         WHERE EXISTS (SELECT 1 FROM agents WHERE agent_id = ?3 AND session_id = ?2)"
+    );
+    /// After the run is added: its session is the one that was used last, if the run is one of the agent people talk to.
     USE_SESSION = "
-        UPDATE sessions SET used = (SELECT number FROM runs WHERE run_id = ?2), last_run_id = ?2 WHERE session_id = ?1";
-    /// A run that waited gets its number when it begins.
-    BEGIN_RUN = "
-        UPDATE runs SET number = (SELECT coalesce(max(used), 0) + 1 FROM sessions)
-        WHERE run_id = ?2
-              AND NOT EXISTS (SELECT 1 FROM sessions WHERE session_id = ?1 AND last_run_id = ?2)";
-    /// A run that ends uses its session once more.
+        UPDATE sessions SET used = (SELECT number FROM runs WHERE run_id = ?2), last_run_id = ?2
+        WHERE session_id = ?1 AND root_agent_id = (SELECT agent_id FROM runs WHERE run_id = ?2)";
+    /// A run that waited gets its number when it begins; before its status is changed.
+    BEGIN_RUN = concat!(
+        "UPDATE runs SET number = ", next_number!("?1"), "
+         WHERE run_id = ?2 AND session_id = ?1 AND status = 'queued'"
+    );
+    /// A run that ends uses its session once more, if its agent is the one people talk to.
     USE_SESSION_AGAIN = "
         UPDATE sessions SET used = (SELECT max(used) + 1 FROM sessions)
-        WHERE session_id = ?1 AND used < (SELECT max(used) FROM sessions)";
+        WHERE session_id = ?1 AND root_agent_id = ?2 AND used < (SELECT max(used) FROM sessions)";
     SET_RUN = "
         UPDATE runs SET status = ?3, end_reason = ?4, end_node_id = ?5, turn_count = ?6, usage_json = ?7,
                         error_json = ?8, updated_at = ?9
@@ -156,6 +186,7 @@ statements! {
         )
         SELECT node_id, parent_id, node_seq, role, node_type, token_count FROM spine";
     NODE_IS_HERE = "SELECT 1 FROM nodes WHERE node_id = ?1 AND session_id = ?2";
+    NODE_METADATA = "SELECT node_id, metadata_json FROM nodes WHERE node_id = ?1";
     NODES = concat!(
         "SELECT ", node_columns!(), " FROM nodes
          WHERE session_id = ?1 AND node_seq BETWEEN ?2 AND ?3 ORDER BY node_seq"
@@ -166,6 +197,19 @@ statements! {
     RUN_EVENTS = concat!(
         "SELECT ", event_columns!(), " FROM events WHERE run_id = ?1 AND run_seq > ?2 ORDER BY run_seq LIMIT ?3"
     );
+    /// Of a type that `events_rare` holds.
+    LAST_RARE_EVENT = concat!(
+        "SELECT ", event_columns!(), " FROM events INDEXED BY events_rare
+         WHERE session_id = ?1 AND event_type = ?2 AND ", is_rare!(), " ORDER BY seq DESC LIMIT 1"
+    );
+    /// Of any type: from the end of the session backwards.
+    LAST_EVENT = concat!(
+        "SELECT ", event_columns!(), " FROM events
+         WHERE session_id = ?1 AND event_type = ?2 ORDER BY seq DESC LIMIT 1"
+    );
+    USER_MESSAGES = concat!("SELECT ", node_columns!(), user_messages_after!());
+    /// The same without what was said.
+    USER_MESSAGES_IN_SHORT = concat!("SELECT node_id, metadata_json, node_seq, token_count", user_messages_after!());
     FILE_VERSIONS = "SELECT path, hash, seen_at FROM file_versions WHERE session_id = ?1 ORDER BY path";
     BLOB = "SELECT hash, bytes FROM blobs WHERE session_id = ?1 AND hash = ?2";
 
@@ -174,8 +218,14 @@ statements! {
     ARTIFACT_IS_HERE = "SELECT 1 FROM artifacts WHERE artifact_id = ?1 AND session_id = ?2";
     NODE = concat!("SELECT ", node_columns!(), " FROM nodes WHERE node_id = ?1");
     /// What a list says of a session beyond its row; the first column names it in errors.
+    ///
+    /// Only runs of the root agent count. Whose they are is looked up only where there are other agents: without, the index
+    /// alone tells.
     RUNS_IN_SHORT = "
-        SELECT session_id, last_run_id, (SELECT count(*) FROM runs WHERE session_id = ?1)
+        SELECT session_id, last_run_id,
+               CASE WHEN EXISTS (SELECT 1 FROM agents WHERE session_id = ?1 AND agent_id <> root_agent_id)
+                    THEN (SELECT count(*) FROM runs WHERE session_id = ?1 AND agent_id = root_agent_id)
+                    ELSE (SELECT count(*) FROM runs WHERE session_id = ?1) END
         FROM sessions WHERE session_id = ?1";
     SESSIONS = concat!(
         "SELECT ", session_columns!(), " FROM sessions ORDER BY used DESC, session_id DESC LIMIT ?1 OFFSET ?2"
@@ -188,9 +238,7 @@ statements! {
     SESSIONS_BEGINNING = "
         SELECT session_id FROM sessions WHERE session_id >= ?1 AND session_id < ?2 ORDER BY session_id LIMIT ?3";
     /// What users have said, first things first.
-    USER_MESSAGES = "
-        SELECT node_id, metadata_json, content_json FROM nodes
-        WHERE session_id = ?1 AND role = 'user' AND node_type = 'message' ORDER BY node_seq";
+    FIRST_MESSAGES = concat!("SELECT node_id, metadata_json, content_json", user_messages_after!());
     RUNS = concat!(
         "SELECT ", run_columns!(), " FROM runs WHERE session_id = ?1 ORDER BY number LIMIT ?2 OFFSET ?3"
     );
@@ -234,14 +282,14 @@ statements! {
     /// Sessions after this one whose newest node has not been indexed. It looks at every session, a few microseconds each:
     /// commits do not tell the search what they add.
     SESSIONS_TO_INDEX = "
-        SELECT sessions.session_id, coalesce(search_sessions.indexed, 0) AS indexed
+        SELECT sessions.session_id, coalesce(search_sessions.indexed, 0) AS indexed, sessions.root_agent_id
         FROM sessions LEFT JOIN search_sessions ON search_sessions.session_id = sessions.session_id
         WHERE sessions.session_id > ?1
               AND (SELECT node_seq FROM nodes WHERE nodes.session_id = sessions.session_id
                    ORDER BY node_seq DESC LIMIT 1) > coalesce(search_sessions.indexed, 0)
         ORDER BY sessions.session_id LIMIT ?2";
     NODES_TO_INDEX = "
-        SELECT node_id, node_seq, role, node_type, metadata_json, content_json FROM nodes
+        SELECT node_id, node_seq, agent_id, role, node_type, metadata_json, content_json FROM nodes
         WHERE session_id = ?1 AND node_seq > ?2 ORDER BY node_seq";
     NUMBER_SESSION = "
         INSERT INTO search_sessions (session_id, indexed) SELECT session_id, 0 FROM sessions WHERE session_id = ?1

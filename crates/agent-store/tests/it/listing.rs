@@ -18,7 +18,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 
 use crate::child::Child;
-use crate::support::{NOW, Place, Writing, event, new_session, node, open_at, run_id, session_id};
+use crate::support::{Internal, NOW, Place, Writing, event, new_session, node, open_at, run_id, session_id};
 
 async fn list(store: &SqliteStore, filter: &SessionFilter, limit: u32, offset: u32) -> Vec<SessionSummary> {
     store.list_sessions(filter, limit, offset).await.unwrap()
@@ -243,11 +243,12 @@ async fn nodes_and_agents_are_read() {
     assert_eq!(store.node(&writing.run.node(2)).await.unwrap(), None);
 }
 
-/// EVT-4: whatever the clock does, sessions, runs and agents keep the order in which they came.
+/// EVT-4, DEC-69: whatever the clock does, sessions, runs and agents keep the order in which they came; what core runs beside a
+/// conversation keeps its place among the runs and moves no session.
 #[test]
 fn no_order_depends_on_the_clock() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let rounds = prop::collection::vec((0_usize..4, 0_u64..1_000_000), 1..20);
+    let rounds = prop::collection::vec((0_usize..4, 0_u64..1_000_000, any::<bool>()), 1..20);
     let number = Cell::new(0);
     TestRunner::new(Config::with_cases(12))
         .run(&rounds, |rounds| {
@@ -262,10 +263,16 @@ fn no_order_depends_on_the_clock() {
                 let store = open_at(&place.folder, Duration::from_secs(20), clock).await.unwrap();
                 let mut sessions: Vec<Option<Writing>> = (0..4).map(|_| None).collect();
                 let (mut by_use, mut runs) = (Vec::new(), vec![Vec::new(); 4]);
-                for (n, (session, millis)) in rounds.into_iter().enumerate() {
+                for (n, (session, millis, beside)) in rounds.into_iter().enumerate() {
                     time.store(millis * 1_000, Ordering::SeqCst);
                     // Names that sort against the order, too.
                     let name = format!("{session}-{}", 99 - n);
+                    if let Some(writing) = sessions[session].as_ref().filter(|_| beside) {
+                        let internal = Internal::new(writing, &name, RunStatus::Running);
+                        store.commit(&writing.lease, internal.commit(internal.rows.clone())).await.unwrap();
+                        runs[session].push(internal.run.to_string());
+                        continue;
+                    }
                     let writing = match sessions[session].take() {
                         None => Writing::begin(&store, &name).await,
                         Some(writing) => writing.next_run(&store, &name).await,

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail as tests do")]
 
+mod agents;
 mod child;
 mod commits;
 mod contention;
@@ -14,6 +15,7 @@ mod ownership;
 mod reads;
 mod recent;
 mod replay;
+mod said;
 mod search;
 mod spoilt;
 mod strays;

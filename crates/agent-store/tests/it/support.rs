@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agent_protocol::{
-    AgentId, AgentType, ContentBlock, EventDraft, EventType, NodeDraft, NodeId, NodeType, Object, Role, RunId,
-    RunStatus, SessionId,
+    AgentId, AgentStatus, AgentType, ContentBlock, EndReason, EventDraft, EventType, NodeDraft, NodeId, NodeType,
+    Object, Role, RunId, RunPatch, RunStatus, SessionId, Usage,
 };
 use agent_store::{
-    ArtifactWriter, Clock, Commit, Lease, NewArtifact, NewRun, NewSession, SessionStore, SqliteStore, StoreError,
-    StoreSettings, Write,
+    ArtifactWriter, Clock, Commit, Lease, NewAgent, NewArtifact, NewRun, NewSession, SessionStore, SqliteStore,
+    StoreError, StoreSettings, Write,
 };
 use rusqlite::Connection;
 
@@ -157,6 +157,49 @@ impl Writing {
         let event = EventDraft::new(EventType::MessageCompleted).node(&self.run.node(n)).with("n", n);
         self.commit(vec![self.node(n, n - 1), Write::Event(event), Write::Activate(self.run.node(n))])
     }
+}
+
+/// An agent that core began beside a conversation, and its run, of the same name.
+pub(crate) struct Internal {
+    pub(crate) agent: AgentId,
+    pub(crate) run: RunId,
+    /// Its row and that of its run.
+    pub(crate) rows: Vec<Write>,
+}
+
+impl Internal {
+    pub(crate) fn new(writing: &Writing, name: &str, status: RunStatus) -> Self {
+        let (agent, run) = (AgentId::parse(&format!("agent_{name}")).unwrap(), run_id(&format!("run_{name}")));
+        let new_agent = NewAgent {
+            agent_id: agent.clone(),
+            parent_agent_id: Some(writing.agent()),
+            agent_type: AgentType::Fork,
+            created_by_run_id: Some(writing.run.clone()),
+            fork_from_node_id: None,
+            status: AgentStatus::Running,
+            metadata: Object::from_iter([("purpose".to_owned(), "compact".into())]),
+        };
+        let (agent_id, start_node_id, metadata) = (agent.clone(), None, Object::new());
+        let new_run = NewRun { run_id: run.clone(), agent_id, status, start_node_id, metadata };
+        Self { agent, run, rows: vec![Write::Agent(new_agent), Write::Run(new_run)] }
+    }
+
+    pub(crate) fn commit(&self, writes: Vec<Write>) -> Commit {
+        Commit { agent_id: self.agent.clone(), run_id: self.run.clone(), writes }
+    }
+}
+
+/// The commit's run stands so now.
+pub(crate) fn stands(status: RunStatus) -> Write {
+    let end_reason = (status == RunStatus::Completed).then_some(EndReason::Completed);
+    Write::RunPatch(RunPatch {
+        status,
+        end_reason,
+        end_node_id: None,
+        turn_count: 1,
+        usage: Usage::default(),
+        error: None,
+    })
 }
 
 pub(crate) fn node(node_id: NodeId, parent_id: Option<NodeId>, text: &str) -> NodeDraft {

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use agent_protocol::EventType;
 use agent_store::{ReplayCursor, ReplayScope, SessionArchive, SessionFilter, SessionStore};
 use rusqlite::Connection;
 
@@ -33,7 +34,8 @@ fn version_1(place: &Place) {
             ('sess_b', 2, 'node_b2', 'node_b1', 'agent_b', 'run_b2', 'assistant', 'message', '[{"type":"text","text":"old answer"}]', '{}', 1, '2026-01-01T00:00:00.000Z');
         INSERT INTO events VALUES
             ('sess_b', 1, 1, 'evt_b2_1', 'agent_b', 'run_b2', 'info', 'loop_started', NULL, NULL, '{}', '2026-01-01T00:00:00.000Z'),
-            ('sess_b', 2, 2, 'evt_b2_2', 'agent_b', 'run_b2', 'info', 'message_completed', 'node_b2', NULL, '{}', '2026-01-01T00:00:00.000Z');
+            ('sess_b', 2, 2, 'evt_b2_2', 'agent_b', 'run_b2', 'info', 'message_completed', 'node_b2', NULL, '{}', '2026-01-01T00:00:00.000Z'),
+            ('sess_b', 3, 3, 'evt_b2_3', 'agent_b', 'run_b2', 'info', 'compact_failed', NULL, NULL, '{}', '2026-01-01T00:00:00.000Z');
         INSERT INTO artifacts VALUES
             ('art_1', 'sess_b', 'agent_b', 'run_b2', NULL, NULL, 'sess_b/artifacts/art_1/x', 'x', NULL, 1, NULL, '{}', '2026-01-01T00:00:00.000Z');"#,
     )
@@ -62,7 +64,9 @@ async fn a_database_of_version_1_is_brought_up_to_date() {
 
     let scope = ReplayScope::Session { session_id: id.clone(), from_seq: None, to_seq: None, agent_id: None };
     let page = store.replay(&scope, ReplayCursor::default()).await.unwrap();
-    assert_eq!((page.events.len(), page.nodes.len(), page.artifacts.len(), page.next), (2, 2, 1, None));
+    assert_eq!((page.events.len(), page.nodes.len(), page.artifacts.len(), page.next), (3, 2, 1, None));
+    let failed = store.last_event(&id, EventType::CompactFailed).await.unwrap().unwrap();
+    assert_eq!(failed.event_id.as_str(), "evt_b2_3");
     assert_eq!(store.artifacts(&id, None, 9).await.unwrap()[0].place.seq, 0);
     let hits = store.search("old question", &SessionFilter::default(), 9, 0).await.unwrap();
     assert_eq!(hits.len(), 1);

@@ -6,7 +6,7 @@ use agent_policy::KnownSecrets;
 use agent_protocol::{AgentId, RunId, SessionId, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
-use super::{ArtifactSink, Fence, FileVersions, ProgressSink};
+use super::{ArtifactSink, Fence, FileVersions, LoadedContext, ProgressSink};
 
 /// Who calls, and the way to everything a call may need from its run.
 #[derive(Clone)]
@@ -29,6 +29,8 @@ pub struct CallContext {
     pub artifacts: Arc<dyn ArtifactSink>,
     /// Knows what the session last saw of a file.
     pub versions: Arc<dyn FileVersions>,
+    /// Knows what is in the conversation because it was loaded.
+    pub loaded: Arc<dyn LoadedContext>,
     /// A result bigger than this goes to an artifact, and its head stays (ART-2). Bytes.
     pub result_bytes: usize,
     /// Takes secrets out of what commands print and of what becomes an artifact.

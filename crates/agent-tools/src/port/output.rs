@@ -3,6 +3,8 @@
 use agent_protocol::{ArtifactRef, ContentBlock, ErrorPayload, Object, ToolCallId, ToolResult};
 use serde_json::Value;
 
+use super::ContextEntry;
+
 /// The outcome of a call. An output with an error may still have content: what was captured before it failed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolOutput {
@@ -12,6 +14,8 @@ pub struct ToolOutput {
     pub error: Option<ErrorPayload>,
     /// Facts for programs, not for the model.
     pub metadata: Object,
+    /// What joins the conversation besides; of core's own tools only.
+    pub context: Vec<ContextEntry>,
 }
 
 impl ToolOutput {

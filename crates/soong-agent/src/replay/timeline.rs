@@ -132,6 +132,7 @@ impl Timeline {
             EventType::ModelRetry => self.note(event, &lines::retry(event)),
             EventType::ModelFailed if lines::is(event, "will_retry") => self.note(event, &lines::broken_off(event)),
             EventType::CompactCompleted => self.note(event, &lines::left_out(event)),
+            EventType::CompactFailed => self.note(event, &lines::no_summary(event)),
             EventType::CancelTimeout => self.note(event, lines::DID_NOT_STOP),
             EventType::Error => self.error(event),
             EventType::LoopCompleted | EventType::LoopAborted | EventType::LoopFailed => self.ended(event),

@@ -39,23 +39,36 @@ pub(in super::super) struct Piece {
     texts: Vec<(u64, String)>,
 }
 
+/// A session that has more than the index knows.
+struct Behind {
+    session_id: String,
+    /// The last place that is indexed.
+    indexed: u64,
+    /// Whose words are indexed. What other agents said is no part of the conversation.
+    root_agent_id: String,
+}
+
 /// Reads what the index lacks of the sessions after one; as much as one transaction takes.
 pub(in super::super) fn gather(conn: &Connection, after: &str) -> Outcome<Gathered> {
     let behind = all(conn, sql::SESSIONS_TO_INDEX, params![after, SESSIONS], |row| {
         let mut fields = Fields::of("sessions", row);
-        Ok((fields.text()?.to_owned(), fields.count()?))
+        Ok(Behind {
+            session_id: fields.text()?.to_owned(),
+            indexed: fields.count()?,
+            root_agent_id: fields.text()?.to_owned(),
+        })
     })?;
     let more = behind.len() == SESSIONS as usize;
     let (mut pieces, mut last) = (Vec::new(), after.to_owned());
     let mut room = Room { text: TEXT, nodes: NODES };
-    for (session_id, from) in behind {
-        let piece = read_piece(conn, &session_id, from, &mut room)?;
+    for session in behind {
+        let piece = read_piece(conn, &session, &mut room)?;
         pieces.push(piece);
         if room.is_used_up() {
             // This session may not be done with: the next reading begins with it.
             return Ok(Gathered { pieces, next: Some(last) });
         }
-        last = session_id;
+        last = session.session_id;
     }
     Ok(Gathered { pieces, next: more.then_some(last) })
 }
@@ -71,14 +84,15 @@ impl Room {
     }
 }
 
-fn read_piece(conn: &Connection, session_id: &str, from: u64, room: &mut Room) -> Outcome<Piece> {
-    let mut piece = Piece { session_id: session_id.to_owned(), from, to: from, texts: Vec::new() };
+fn read_piece(conn: &Connection, session: &Behind, room: &mut Room) -> Outcome<Piece> {
+    let (session_id, from) = (session.session_id.clone(), session.indexed);
     let mut statement = conn.prepare_cached(sql::NODES_TO_INDEX)?;
     let mut rows = statement.query(params![session_id, from])?;
+    let mut piece = Piece { session_id, from, to: from, texts: Vec::new() };
     while !room.is_used_up()
         && let Some(row) = rows.next()?
     {
-        let (place, text) = read_node(row)?;
+        let (place, text) = read_node(row, &session.root_agent_id)?;
         room.nodes -= 1;
         piece.to = place;
         if let Some(text) = text {
@@ -90,13 +104,13 @@ fn read_piece(conn: &Connection, session_id: &str, from: u64, room: &mut Room) -
 }
 
 /// A node's place and what is to be found of it, if anything.
-fn read_node(row: &Row<'_>) -> Result<(u64, Option<String>), StoreError> {
+fn read_node(row: &Row<'_>, root_agent_id: &str) -> Result<(u64, Option<String>), StoreError> {
     let mut fields = Fields::of("nodes", row);
     fields.text()?;
     let place = fields.count()?;
-    let (role, node_type) = (fields.text()?, fields.text()?);
+    let (agent_id, role, node_type) = (fields.text()?, fields.text()?, fields.text()?);
     // The others' bodies are not even read.
-    if node_type != "message" || !matches!(role, "user" | "assistant") {
+    if agent_id != root_agent_id || node_type != "message" || !matches!(role, "user" | "assistant") {
         return Ok((place, None));
     }
     if fields.json::<Object>()?.contains_key(SYNTHETIC) {

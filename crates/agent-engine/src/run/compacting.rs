@@ -1,0 +1,436 @@
+//! Older turns become a summary: asked for ahead of need or in need, judged, and written at a turn's border only (CMP-*).
+
+use agent_protocol::{
+    ContentBlock, EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelMessage, ModelRequest,
+    NodeDraft, NodeId, NodeType, Object, Role, ToolList,
+};
+use std::sync::Arc;
+
+use super::{
+    CompactMode, Compacted, Compacting, Effect, JobNo, Out, Phase, Recovery, Run, Sources, Summariser, Target, Write,
+    ending,
+};
+use crate::compose::{Build, Overflow, Parts, request_metadata};
+use crate::cut::{CompactionPlan, CompactionRoom, CutPlan, PlannedCompaction, plan_compaction, plan_cut};
+use crate::marks::CompactionMark;
+use crate::notes;
+use crate::path::Path;
+use crate::selection::Selection;
+use crate::summary::{Summary, SummaryFault};
+use crate::tokens::TokenCounter;
+use crate::transcript::transcript;
+
+/// Summaries in a row for one request that does not fit: a conversation that is many times too long is worked off in steps
+/// (CMPT-11), then the rest is left out.
+const STEPS: u32 = 2;
+
+/// The one compaction of a path.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) number: JobNo,
+    pub(super) mode: CompactMode,
+    pub(super) plan: CompactionPlan,
+    ready: Option<Box<Compacted>>,
+}
+
+impl Job {
+    pub(super) fn open(number: JobNo, mode: CompactMode, plan: CompactionPlan) -> Self {
+        Self { number, mode, plan, ready: None }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.ready.is_none()
+    }
+}
+
+/// Why a summary was not written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CompactFault {
+    /// The path it was made for is not the beginning of the active one any more (CMP-6).
+    #[error("the conversation went another way meanwhile, so the summary of what it was is not used")]
+    Stale,
+    /// The reply is no summary (CMP-7).
+    #[error("the model's reply is no summary: {0}")]
+    NoSummary(SummaryFault),
+    /// It would stand for no more than the one that is there.
+    #[error("a newer summary covers as much already")]
+    Covered,
+}
+
+impl CompactFault {
+    fn payload(self, reply: &str) -> ErrorPayload {
+        let kind = match self {
+            Self::Stale => "stale",
+            Self::NoSummary(fault) => fault.as_str(),
+            Self::Covered => "covered",
+        };
+        let head: String = reply.chars().take(400).collect();
+        ErrorPayload::new(ErrorCode::ProviderError, self.to_string()).detail("kind", kind).detail("reply", head)
+    }
+}
+
+/// A summary that may be stored: its node and the event about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finished {
+    /// The node; the new tip of the path.
+    pub node: NodeDraft,
+    /// `compact_completed`.
+    pub event: EventDraft,
+}
+
+/// Judges a reply and makes the node of it, at the tip of `path`.
+///
+/// # Errors
+/// The payload of `compact_failed`; then nothing may be written.
+pub fn finish_compaction(
+    path: &Path,
+    plan: &CompactionPlan,
+    mode: CompactMode,
+    compacted: &Compacted,
+    node_id: NodeId,
+) -> Result<Finished, Box<ErrorPayload>> {
+    let fault = |fault: CompactFault| Box::new(fault.payload(&compacted.reply.text()));
+    let on_path = |node: &NodeId| path.position(node);
+    let first_kept = match (on_path(&plan.first_kept_node_id), on_path(&plan.tip)) {
+        (Some(first_kept), Some(tip)) if first_kept <= tip => first_kept,
+        _ => return Err(fault(CompactFault::Stale)),
+    };
+    if path.compaction().is_some_and(|known| known.first_kept >= first_kept) {
+        return Err(fault(CompactFault::Covered));
+    }
+    let summary = Summary::read(&compacted.reply, plan.summary_limit)
+        .map_err(|summary_fault| fault(CompactFault::NoSummary(summary_fault)))?;
+    let mut text = format!("{}\n\n{}", notes::summarised(plan.turns), summary.text);
+    if !plan.user_words.is_empty() {
+        text.push_str("\n\n");
+        text.push_str(&plan.user_words.listed(notes::WORDS_SUMMARISED));
+    }
+    let content = vec![ContentBlock::text(text)];
+    let tokens = TokenCounter.message(&content);
+    let mut details = compacted.details.clone();
+    details.insert("mode".to_owned(), mode.as_str().into());
+    details.insert("summary_cut".to_owned(), summary.cut.into());
+    let mark = CompactionMark {
+        first_kept_node_id: plan.first_kept_node_id.clone(),
+        turns: plan.turns,
+        tokens_before: plan.tokens_before,
+        tokens_after: plan.tokens_kept + tokens,
+        user_words: plan.user_words.clone(),
+        details,
+    };
+    let mut metadata = mark.metadata();
+    metadata.insert("synthetic".to_owned(), true.into());
+    let event = EventDraft::new(EventType::CompactCompleted)
+        .node(&node_id)
+        .with("kind", "summary")
+        .with("mode", mode.as_str())
+        .with("turns_summarised", plan.turns)
+        .with("first_kept_node_id", plan.first_kept_node_id.as_str())
+        .with("tokens_before", mark.tokens_before)
+        .with("tokens_after", mark.tokens_after)
+        .with("summary_cut", summary.cut);
+    let node = NodeDraft {
+        node_id,
+        parent_id: path.tip().cloned(),
+        role: Role::User,
+        node_type: NodeType::Compaction,
+        token_count: tokens,
+        content: content.into(),
+        metadata,
+    };
+    Ok(Finished { node, event })
+}
+
+impl Run {
+    // --- ahead of need ---
+
+    /// Begins a summary beside the turn that has just been asked for, where the server takes both (CMP-5).
+    pub(super) fn compact_beside(&mut self, out: &mut Out) {
+        if self.sources.as_ref().is_some_and(|sources| sources.compacting.background) {
+            self.compact_ahead(CompactMode::Background, out);
+        }
+    }
+
+    /// Begins one as the run ends.
+    pub(super) fn compact_at_end(&mut self, out: &mut Out) {
+        if self.sources.as_ref().is_some_and(|sources| sources.compacting.at_end) {
+            self.compact_ahead(CompactMode::AtEnd, out);
+        }
+    }
+
+    fn compact_ahead(&mut self, mode: CompactMode, out: &mut Out) {
+        let Some(sources) = self.sources.as_ref().filter(|_| self.job.is_none()) else { return };
+        let parts = Parts::of(sources, self.window);
+        let tokens = Build::choose(&Selection::new(&self.path, parts.rules), parts.marker).tokens;
+        let tokens = self.calibration.apply(tokens);
+        if tokens <= sources.budgets.compact_at || tokens < self.next_compaction_at {
+            return;
+        }
+        let room = self.compaction_room(sources, u64::MAX, u64::MAX);
+        match plan_compaction(&self.path, sources, self.window, room) {
+            Some(planned) => self.begin_job(mode, planned, out),
+            None => self.wait_for_growth(tokens),
+        }
+    }
+
+    /// None is tried again before the conversation has grown: neither a failed one nor one that freed little (CMP-6).
+    fn wait_for_growth(&mut self, tokens: u64) {
+        let step = self.sources.as_ref().map_or(0, |sources| sources.budgets.messages / 8);
+        self.next_compaction_at = tokens + step;
+    }
+
+    // --- in need ---
+
+    /// The next request does not fit: a summary is asked for or waited for, or turns are left out, or the run ends. `keep` and
+    /// `refused` are in the provider's tokens; `refused` is what it said is too long, if it said so.
+    pub(super) fn make_room(&mut self, overflow: Overflow, keep: u64, said: Option<&ErrorPayload>, out: &mut Out) {
+        let recovery = self.sources.as_ref().map_or(Recovery::End, |sources| sources.compacting.recovery);
+        if self.counts.overflows >= self.limits.overflows || recovery == Recovery::End {
+            return self.end_too_long(overflow, said, out);
+        }
+        self.counts.overflows += 1;
+        if recovery == Recovery::Summary {
+            match &self.job {
+                // One that is under way or ready is adopted: there are never two of one path.
+                Some(job) if job.is_open() => {
+                    let job = job.number;
+                    self.phase = Phase::Recovering { job, keep, overflow, said: said.cloned() };
+                    return;
+                }
+                Some(_) => {
+                    if self.write_summary(out) {
+                        return self.gather_anew(out);
+                    }
+                    if matches!(self.phase, Phase::Ending { .. }) {
+                        return;
+                    }
+                }
+                None => {}
+            }
+            if self.recover(overflow, keep, said, out) {
+                return;
+            }
+        }
+        self.slide(overflow, keep, said, out);
+    }
+
+    /// Asks for a summary and waits. False where none is worth it.
+    fn recover(&mut self, overflow: Overflow, keep: u64, said: Option<&ErrorPayload>, out: &mut Out) -> bool {
+        let Some(sources) = self.sources.as_ref().filter(|_| self.counts.recoveries < STEPS) else { return false };
+        // What the provider refused is not sent again under another name.
+        let refused = if said.is_some() { overflow.needed * 4 / 5 } else { u64::MAX };
+        let room = self.compaction_room(sources, keep, refused);
+        let Some(planned) = plan_compaction(&self.path, sources, self.window, room) else { return false };
+        self.counts.recoveries += 1;
+        self.begin_job(CompactMode::Recovery, planned, out);
+        let job = self.counts.job;
+        self.phase = Phase::Recovering { job, keep, overflow, said: said.cloned() };
+        true
+    }
+
+    /// The oldest turns are left out at once, down to `keep` (PRV-15).
+    fn slide(&mut self, overflow: Overflow, keep: u64, said: Option<&ErrorPayload>, out: &mut Out) {
+        let Some(plan) = self.slide_plan(keep) else { return self.end_too_long(overflow, said, out) };
+        let CutPlan { first_kept, first_kept_node_id, turns, tokens_before, tokens_after } = plan;
+        self.window.first_kept = first_kept;
+        out.event(
+            EventDraft::new(EventType::CompactCompleted)
+                .with("kind", "window_slide")
+                .with("turns_left_out", turns)
+                .with("first_kept_node_id", first_kept_node_id.as_str())
+                .with("tokens_before", tokens_before)
+                .with("tokens_after", tokens_after),
+        );
+        self.epoch.begin("window_slide");
+        self.ask(out);
+    }
+
+    /// What to leave out so that no more than this is kept; none where nothing is left to leave out.
+    pub(super) fn slide_plan(&self, keep: u64) -> Option<CutPlan> {
+        let sources = self.sources.as_ref()?;
+        // The plan counts in estimates, the budget in the provider's tokens.
+        plan_cut(&self.path, sources, self.window, self.calibration.fits(keep))
+    }
+
+    fn end_too_long(&mut self, overflow: Overflow, said: Option<&ErrorPayload>, out: &mut Out) {
+        let window = self.sources.as_ref().map_or(0, |sources| sources.budgets.window);
+        let error = ending::prompt_too_long(overflow, window, said);
+        self.conclude(EndReason::PromptTooLong, Some(error), out);
+    }
+
+    // --- the job ---
+
+    /// Room in estimates, out of budgets in the provider's tokens.
+    fn compaction_room(&self, sources: &Sources, keep: u64, covered: u64) -> CompactionRoom {
+        let budgets = &sources.budgets;
+        let fits = |tokens: u64| self.calibration.fits(tokens);
+        let keep = fits(budgets.keep_recent.min(keep));
+        // What is kept besides the newest turns takes its share of what is kept.
+        let context: u64 = self.path.context().iter().map(|at| self.path.nodes()[*at].tokens).sum();
+        let besides = budgets.words() + context.min(budgets.pinned()).min(keep / 2);
+        let ask = TokenCounter.text(&sources.compacting.request) + 50;
+        let own = fits(budgets.messages.min(covered)).saturating_sub(ask);
+        let covered = sources.compacting.by.as_ref().map_or(own, |other| other.room.min(fits(covered)));
+        let output = sources.compacting.by.as_ref().map_or(budgets.output, |other| other.max_output_tokens);
+        CompactionRoom { keep: keep.saturating_sub(besides), covered, summary: fits(budgets.summary.min(output)) }
+    }
+
+    fn begin_job(&mut self, mode: CompactMode, planned: PlannedCompaction, out: &mut Out) {
+        let Some(sources) = &self.sources else { return };
+        let PlannedCompaction { plan, messages, tokens } = planned;
+        let limit = self.calibration.apply(plan.summary_limit) * 5 / 4;
+        let mut request = summary_request(sources, messages, &plan, limit.min(sources.budgets.output).max(1));
+        request.metadata = request_metadata(&self.run_id.tool_call(self.counts.calls));
+        self.counts.job = self.counts.job.next();
+        let job = self.counts.job;
+        out.event(
+            EventDraft::new(EventType::CompactStarted)
+                .with("mode", mode.as_str())
+                .with("tokens_before", plan.tokens_before)
+                .with("tokens_covered", tokens)
+                .with("turns", plan.turns),
+        );
+        out.effect(Effect::Compact { job, mode, plan: Box::new(plan.clone()), request: Box::new(request) });
+        self.job = Some(Job::open(job, mode, plan));
+    }
+
+    pub(super) fn on_compaction_done(
+        &mut self,
+        job: JobNo,
+        result: Result<Box<Compacted>, ErrorPayload>,
+        out: &mut Out,
+    ) {
+        // The run is over: the summary is for the one that comes next.
+        if matches!(self.phase, Phase::Ending { .. } | Phase::Done) {
+            return;
+        }
+        let Some(current) = self.job.as_mut().filter(|current| current.number == job && current.is_open()) else {
+            // Given up, but the drain waits for it.
+            self.drained(&Target::Job(job), out);
+            return;
+        };
+        match result {
+            Ok(compacted) => {
+                self.usage.add(&compacted.reply.usage);
+                current.ready = Some(compacted);
+            }
+            Err(error) => self.give_up_job(&error, out),
+        }
+        match &self.phase {
+            Phase::Draining(_) => {
+                self.drained(&Target::Job(job), out);
+            }
+            Phase::Recovering { job: waited, .. } if *waited == job => self.recovered(out),
+            _ => {}
+        }
+    }
+
+    /// The summary a run waited for is there, or there will be none.
+    fn recovered(&mut self, out: &mut Out) {
+        let Phase::Recovering { keep, overflow, said, .. } = &mut self.phase else { return };
+        let (keep, overflow, said) = (*keep, *overflow, said.take());
+        if self.write_summary(out) {
+            return self.gather_anew(out);
+        }
+        if !matches!(self.phase, Phase::Ending { .. }) {
+            self.slide(overflow, keep, said.as_ref(), out);
+        }
+    }
+
+    /// Failure of a compaction is only an event (CMP-5).
+    fn give_up_job(&mut self, error: &ErrorPayload, out: &mut Out) {
+        let Some(job) = self.job.take() else { return };
+        if !self.store_is_gone() {
+            let failed = EventDraft::new(EventType::CompactFailed).level(Level::Warning);
+            out.event(failed.with("mode", job.mode.as_str()).error(error));
+        }
+        let tokens = self.calibration.apply(job.plan.tokens_before);
+        self.wait_for_growth(tokens);
+    }
+
+    pub(super) fn store_is_gone(&self) -> bool {
+        matches!(&self.phase, Phase::Draining(drain) if drain.store_gone)
+    }
+
+    /// Writes the summary that is ready, if there is one and it is one; whether it did.
+    pub(super) fn write_summary(&mut self, out: &mut Out) -> bool {
+        let Some(compacted) = self.job.as_mut().and_then(|job| job.ready.take()) else { return false };
+        let Some(job) = self.job.as_ref() else { return false };
+        let node_id = self.run_id.node(self.counts.nodes + 1);
+        match finish_compaction(&self.path, &job.plan, job.mode, &compacted, node_id) {
+            Ok(Finished { node, event }) => {
+                self.counts.nodes += 1;
+                self.job = None;
+                self.path.push(&node);
+                out.writes.push(Write::Node(node));
+                out.event(event);
+                self.epoch.begin("compaction");
+                let parts = self.sources.as_ref().map(|sources| Parts::of(sources, self.window));
+                let tokens = parts
+                    .map_or(0, |parts| Build::choose(&Selection::new(&self.path, parts.rules), parts.marker).tokens);
+                self.wait_for_growth(self.calibration.apply(tokens));
+                !self.ends_in_circles(out)
+            }
+            Err(error) => {
+                self.give_up_job(&error, out);
+                false
+            }
+        }
+    }
+
+    /// CMPT-02: compacting again and again without anything new in between. True if the run has ended for it.
+    fn ends_in_circles(&mut self, out: &mut Out) -> bool {
+        if !self.progress.compacted() || matches!(self.phase, Phase::Ending { .. } | Phase::Draining(_)) {
+            return false;
+        }
+        let error = ending::compaction_loop();
+        self.conclude(EndReason::Failed, Some(error), out);
+        true
+    }
+
+    /// The last chance to write a summary that is ready, so that the work is not lost.
+    pub(super) fn write_last_summary(&mut self, out: &mut Out) {
+        if self.job.as_ref().is_some_and(|job| !job.is_open()) && !self.store_is_gone() {
+            self.write_summary(out);
+        }
+    }
+}
+
+/// The request for a summary: the run's own conversation up to the border and one more message (a server that has it cached
+/// reads only that), or the conversation as one text for another model.
+fn summary_request(
+    sources: &Sources,
+    covered: Vec<Arc<ModelMessage>>,
+    plan: &CompactionPlan,
+    max_output_tokens: u64,
+) -> ModelRequest {
+    let Compacting { request, by, temperature, .. } = &sources.compacting;
+    // A token is about three quarters of a word; the limit is what will be cut, so ask for less.
+    let words = (plan.summary_limit / 2).max(40);
+    let ask = request.replace("{max_words}", &words.to_string());
+    let message = |text: String| Arc::new(ModelMessage::new(Role::User, vec![ContentBlock::text(text)]));
+    match by {
+        None => ModelRequest {
+            model: sources.model.name.clone(),
+            system: Arc::clone(&sources.system),
+            messages: covered.into_iter().chain([message(ask)]).collect(),
+            tools: Arc::clone(&sources.tools.list),
+            tool_choice: sources.model.tool_choice.clone(),
+            temperature: temperature.or(sources.model.temperature),
+            max_output_tokens,
+            provider_options: sources.model.provider_options.clone(),
+            metadata: Object::new(),
+        },
+        Some(Summariser { model, system, max_output_tokens: limit, .. }) => ModelRequest {
+            model: model.name.clone(),
+            system: Arc::clone(system),
+            messages: vec![message(format!("{}\n\n{ask}", transcript(&covered)))],
+            tools: Arc::new(ToolList::default()),
+            tool_choice: model.tool_choice.clone(),
+            temperature: model.temperature,
+            max_output_tokens: *limit,
+            provider_options: model.provider_options.clone(),
+            metadata: Object::new(),
+        },
+    }
+}

@@ -1,0 +1,184 @@
+//! Which nodes of a path go into a request (CTX-4, CTX-5).
+
+use std::collections::HashSet;
+
+use agent_protocol::{NodeId, NodeType, Role, ToolCallId};
+
+use crate::compose::{Parts, Window};
+use crate::path::{Compaction, Group, Path, PathNode, Weighed, is_instruction};
+use crate::render;
+use crate::run::Sources;
+
+/// What a selection depends on besides the path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules<'a> {
+    pub(crate) window: Window,
+    /// Most tokens of the results of one turn; longer ones are shortened.
+    pub(crate) results_limit: u64,
+    /// Most tokens of what is kept from before the window because of what it is.
+    pub(crate) pinned_limit: u64,
+    /// Instruction nodes whose file stands in the system part.
+    pub(crate) in_system: &'a [NodeId],
+}
+
+/// What goes in of one path.
+pub(crate) struct Selection<'a> {
+    pub(crate) path: &'a Path,
+    rules: Rules<'a>,
+    /// Everything from here on is kept.
+    pub(crate) border: usize,
+    /// Everything before this stands in the summary.
+    pub(crate) covered: usize,
+    pub(crate) input: Option<usize>,
+    pins: Vec<usize>,
+    hidden: Vec<usize>,
+    /// Calls whose results are in the system part.
+    elsewhere: HashSet<&'a ToolCallId>,
+}
+
+impl<'a> Selection<'a> {
+    pub(crate) fn new(path: &'a Path, rules: Rules<'a>) -> Self {
+        let covered = path.compaction().map_or(0, |compaction| compaction.first_kept);
+        Self::with_border(path, rules, covered, rules.window.first_kept.max(covered))
+    }
+
+    /// As if a summary stood for everything before `border`.
+    pub(crate) fn covering(path: &'a Path, rules: Rules<'a>, border: usize) -> Self {
+        Self::with_border(path, rules, border, border)
+    }
+
+    fn with_border(path: &'a Path, rules: Rules<'a>, covered: usize, border: usize) -> Self {
+        let in_system = |index: &usize| rules.in_system.contains(&path.nodes()[*index].node_id);
+        // Most runs have none, and then nothing is looked for.
+        let hidden: Vec<_> = match rules.in_system {
+            [] => Vec::new(),
+            _ => path.context().iter().copied().filter(in_system).collect(),
+        };
+        let marks = hidden.iter().filter_map(|index| path.nodes()[*index].mark.as_ref());
+        let elsewhere = marks.filter_map(|mark| mark.call.as_ref()).collect();
+        let input = path.last_input();
+        let mut selection = Self { path, rules, border, covered, input, pins: Vec::new(), hidden, elsewhere };
+        selection.pins = selection.pinned();
+        selection
+    }
+
+    /// The summary that goes first.
+    pub(crate) fn compaction(&self) -> Option<&'a Compaction> {
+        self.path.compaction()
+    }
+
+    /// What is kept from before the border, newest first as long as there is room; of one thing only the newest.
+    fn pinned(&self) -> Vec<usize> {
+        let before = self.path.context().partition_point(|index| *index < self.border);
+        let mut seen = HashSet::new();
+        let (mut left, mut pins) = (self.rules.pinned_limit, Vec::new());
+        for index in self.path.context()[..before].iter().rev() {
+            let node = &self.path.nodes()[*index];
+            if self.hidden.contains(index) || !self.counts(*index, node.node_type) {
+                continue;
+            }
+            let items = node.mark.iter().flat_map(|mark| &mark.items);
+            let news = items.filter(|(key, _)| seen.insert((node.node_type, key.as_str()))).count();
+            if (news > 0 || node.mark.is_none()) && node.tokens <= left {
+                left -= node.tokens;
+                pins.push(*index);
+            }
+        }
+        pins.reverse();
+        pins
+    }
+
+    /// A plan's instruction counts as long as the run that asked for it goes on, and no newer one has come.
+    fn counts(&self, index: usize, node_type: NodeType) -> bool {
+        !is_instruction(node_type)
+            || (self.input.is_some_and(|input| index > input)
+                && self.path.context().iter().rev().find(|other| self.path.nodes()[**other].node_type == node_type)
+                    == Some(&index))
+    }
+
+    /// Whether a group goes in. One whose results are not all there never does: no call without its result.
+    pub(crate) fn keeps(&self, group: &Group) -> bool {
+        group.is_complete() && !self.is_apart(group.head) && (group.head >= self.border || self.is_pinned(group))
+    }
+
+    pub(crate) fn is_pinned(&self, group: &Group) -> bool {
+        Some(group.head) == self.input || self.pins.binary_search(&group.head).is_ok()
+    }
+
+    /// Whether a node never stands in its place: summaries go first, or not at all; instructions may be in the system part.
+    pub(crate) fn is_apart(&self, index: usize) -> bool {
+        self.path.nodes()[index].node_type == NodeType::Compaction || self.hidden.binary_search(&index).is_ok()
+    }
+
+    /// The messages of a group, and how many results were shortened.
+    pub(crate) fn messages(&self, group: &Group) -> (Vec<Weighed>, usize) {
+        let head = &self.path.nodes()[group.head];
+        let (results, shortened) = self.results(group);
+        let messages = std::iter::once((head.message.clone(), head.tokens)).chain(results).collect();
+        (messages, shortened)
+    }
+
+    /// Estimated tokens of a group.
+    pub(crate) fn size(&self, group: &Group) -> u64 {
+        let results: u64 = self.results(group).0.iter().map(|(_, tokens)| tokens).sum();
+        self.path.nodes()[group.head].tokens + results
+    }
+
+    /// The results of a group in the model's order, shortened if together they are too big.
+    fn results(&self, group: &Group) -> (Vec<Weighed>, usize) {
+        let limit = self.rules.results_limit;
+        let mut references = 0;
+        let whole: Vec<_> = group
+            .calls
+            .iter()
+            .zip(group.results.iter())
+            .filter_map(|(call, index)| {
+                let index = (*index)?;
+                let node = &self.path.nodes()[index];
+                if self.elsewhere.contains(call) {
+                    references += 1;
+                    return Some(self.path.memos().reference(index, || render::reference(&node.message)));
+                }
+                Some((node.message.clone(), node.tokens))
+            })
+            .collect();
+        if whole.iter().map(|(_, tokens)| tokens).sum::<u64>() <= limit {
+            return (whole, 0);
+        }
+        let key = (limit, references);
+        // Made once per group, so that the next turn sends the same bytes.
+        let (kept_key, kept) = group.shortened.get_or_init(|| (key, render::shorten_results(&whole, limit)));
+        let short = if *kept_key == key { kept.clone() } else { render::shorten_results(&whole, limit) };
+        (short, group.results.len())
+    }
+
+    /// The first node of the latest exchange of this input, or the input itself if there is none yet: it always stays.
+    pub(crate) fn last_border(&self) -> usize {
+        let groups = self.path.groups();
+        let latest = groups.iter().rev().find(|group| self.path.nodes()[group.head].role == Role::Assistant);
+        latest.map_or(0, |group| group.head).max(self.input.unwrap_or(0))
+    }
+
+    /// What a person said in these groups, in order.
+    pub(crate) fn words(&self, from: usize, to: usize) -> impl Iterator<Item = (&'a NodeId, String)> {
+        let nodes = self.path.nodes();
+        let groups = self.path.groups().iter().map(|group| group.head);
+        groups.filter(move |head| (from..to).contains(head)).filter_map(move |head| {
+            let node = &nodes[head];
+            let said = node.role == Role::User && !node.synthetic;
+            said.then(|| {
+                let text = node.message.content.iter().filter_map(agent_protocol::ContentBlock::to_model_text);
+                (&node.node_id, text.collect::<Vec<_>>().join("\n"))
+            })
+        })
+    }
+}
+
+/// What is in a request of this path because it was loaded: skills, memories, instruction files (SKL-3).
+pub(crate) fn in_context<'a>(path: &'a Path, sources: &'a Sources, window: Window) -> Vec<&'a PathNode> {
+    let selection = Selection::new(path, Parts::of(sources, window).rules);
+    let is_in = |index: &usize| *index >= selection.border || selection.pins.binary_search(index).is_ok();
+    let is_hidden = |index: &usize| selection.hidden.binary_search(index).is_ok();
+    let loaded = path.context().iter().filter(|index| is_in(index) || is_hidden(index));
+    loaded.map(|index| &path.nodes()[*index]).filter(|node| node.mark.is_some()).collect()
+}

@@ -1,0 +1,178 @@
+//! The user's own words, kept literally when the turns around them go: a summary is a model's opinion, these are not.
+//!
+//! They are chosen by core alone, under a budget that does not grow with the session: the very first words (most often the
+//! goal), then what sounds like a wish or a correction, the oldest and the newest of it in turn, then the newest of the rest.
+
+use agent_protocol::NodeId;
+use serde::{Deserialize, Serialize};
+
+use crate::tokens::TokenCounter;
+
+/// Something the user said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Saying {
+    /// The message's node.
+    pub node_id: NodeId,
+    /// Its words.
+    pub text: String,
+    /// Whether something is missing in the middle.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+}
+
+/// What is kept of all that the user said in some part of a path.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sayings {
+    /// In the order in which it was said.
+    pub kept: Vec<Saying>,
+    /// How many messages found no room.
+    pub left_out: usize,
+}
+
+/// What a saying costs beside its words.
+const PER_SAYING: u64 = 4;
+/// What marks the middle of a long one.
+const CUT: &str = " […] ";
+
+impl Sayings {
+    /// Adds newer sayings and keeps what fits into `room` estimated tokens.
+    #[must_use]
+    pub fn and<'t>(&self, newer: impl IntoIterator<Item = (&'t NodeId, String)>, room: u64) -> Self {
+        let newer = newer.into_iter().filter(|(_, text)| !text.trim().is_empty());
+        let newer = newer.map(|(node_id, text)| Saying { node_id: node_id.clone(), text, cut: false });
+        let mut all: Vec<_> = self.kept.iter().cloned().chain(newer).collect();
+        for (at, saying) in all.iter_mut().enumerate() {
+            // The first words get the biggest share, since they most often say what it is all about.
+            shorten(saying, if at == 0 { room / 2 } else { room / 4 });
+        }
+        let mut left = room;
+        let mut keep = vec![false; all.len()];
+        for at in ranked(&all) {
+            let cost = TokenCounter.text(&all[at].text) + PER_SAYING;
+            if cost <= left {
+                left -= cost;
+                keep[at] = true;
+            }
+        }
+        let before = all.len();
+        let mut keep = keep.into_iter();
+        all.retain(|_| keep.next().unwrap_or(false));
+        Self { left_out: self.left_out + before - all.len(), kept: all }
+    }
+
+    /// Whether nothing was said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty() && self.left_out == 0
+    }
+
+    /// As a list for the model, after a heading.
+    pub(crate) fn listed(&self, heading: &str) -> String {
+        let mut text = heading.to_owned();
+        for saying in &self.kept {
+            text.push_str("\n- ");
+            text.push_str(&saying.text.trim().replace('\n', "\n  "));
+        }
+        if self.left_out > 0 {
+            let (n, s) = (self.left_out, if self.left_out == 1 { "" } else { "s" });
+            text.push_str(&format!("\n({n} more message{s} of the user found no room here)"));
+        }
+        text
+    }
+}
+
+/// Keeps head and tail of what is too long: what matters stands most often at one of the ends.
+fn shorten(saying: &mut Saying, room: u64) {
+    if TokenCounter.text(&saying.text) + PER_SAYING <= room {
+        return;
+    }
+    let text = &saying.text;
+    let mut bytes = usize::try_from(room.saturating_sub(PER_SAYING) * 4).unwrap_or(usize::MAX).min(text.len());
+    let short = loop {
+        let head = &text[..text.floor_char_boundary(bytes * 2 / 3)];
+        let tail = &text[text.ceil_char_boundary(text.len() - bytes / 3)..];
+        let short = format!("{head}{CUT}{tail}");
+        if bytes == 0 || TokenCounter.text(&short) + PER_SAYING <= room {
+            break short;
+        }
+        // Wide characters cost more than a quarter token a byte.
+        bytes = bytes * 3 / 4;
+    };
+    saying.text = short;
+    saying.cut = true;
+}
+
+/// All of them, the most important first.
+fn ranked(all: &[Saying]) -> Vec<usize> {
+    let (wishes, rest): (Vec<usize>, Vec<usize>) = (1..all.len()).partition(|at| is_wish(&all[*at].text));
+    let mut order: Vec<usize> = all.iter().take(1).map(|_| 0).collect();
+    let (mut oldest, mut newest) = (wishes.iter(), wishes.iter().rev());
+    for turn in 0..wishes.len() {
+        // From both ends at once, until they meet.
+        let next = if turn % 2 == 0 { newest.next() } else { oldest.next() };
+        order.extend(next);
+    }
+    order.extend(rest.into_iter().rev());
+    order
+}
+
+/// Words that make a message a wish, a rule or a correction. A guess that only ranks: what it misses comes after the others.
+const WISHES: &[&str] = &[
+    "must",
+    "never",
+    "always",
+    "don't",
+    "dont",
+    "do not",
+    "not ",
+    "only",
+    "instead",
+    "make sure",
+    "remember",
+    "from now on",
+    "should",
+    "no longer",
+    "wrong",
+    "stop",
+    "keep",
+    "without",
+    "important",
+    "prefer",
+    "please use",
+    "rule",
+    "require",
+    "nicht",
+    "immer",
+    "niemals",
+    "kein",
+    "muss",
+    "bitte",
+    "nunca",
+    "siempre",
+    "jamais",
+    "toujours",
+    "不要",
+    "别",
+    "必须",
+    "总是",
+    "永远",
+    "只能",
+    "不能",
+    "不许",
+    "禁止",
+    "记住",
+    "以后",
+    "应该",
+    "务必",
+    "改成",
+    "不对",
+    "错了",
+];
+
+fn is_wish(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    WISHES.iter().any(|word| lower.contains(word))
+}
+
+#[cfg(test)]
+mod tests;

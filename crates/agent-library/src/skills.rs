@@ -1,0 +1,140 @@
+//! Skills: what the user wrote down for the model to load when it needs it, `<home>/skills/*.md` (SKL-1).
+//!
+//! [`SkillCatalog::scan`] lists them, [`SkillCatalog::render`] shows names and descriptions, [`SkillCatalog::load`] reads one.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+mod card;
+mod load;
+mod render;
+
+pub use crate::catalog::Rendered;
+pub use load::{SkillBody, SkillError};
+
+use crate::shown;
+
+/// More files than this are not looked at, by the order of their names.
+const MAX_SKILLS: usize = 200;
+
+/// More names than this are not listed.
+const MAX_NAMES: usize = 10_000;
+
+/// The skills there are, and what is wrong with the others.
+#[derive(Debug, Clone, Default)]
+pub struct SkillCatalog {
+    entries: Vec<SkillEntry>,
+    problems: Vec<SkillProblem>,
+    left_out: usize,
+}
+
+/// A skill in the catalog.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SkillEntry {
+    /// What the model calls it. One line, as it stands in the file.
+    pub name: String,
+    /// What it is good for. One line (INS-6).
+    pub description: String,
+    /// The file.
+    pub path: PathBuf,
+    /// The other keys of its frontmatter, in order.
+    pub metadata: Vec<(String, Value)>,
+}
+
+/// What is wrong with a file among the skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillProblem {
+    /// The file, or the folder of skills itself.
+    pub path: PathBuf,
+    /// The line of the file, where one is to blame.
+    pub line: Option<usize>,
+    /// Its column, in characters.
+    pub column: Option<usize>,
+    /// One line.
+    pub message: String,
+    /// Whether the skill can be used all the same: it is only a warning then.
+    pub usable: bool,
+}
+
+impl SkillCatalog {
+    /// Reads the frontmatter of all skills in `folder`. Blocks.
+    ///
+    /// Files only, hidden ones are skipped; a link counts if it leads to a regular file in the folder. A broken skill
+    /// is a problem and nothing else (INST-02), and so is the second one of a name. A folder that does not exist has none.
+    #[must_use]
+    pub fn scan(folder: &Path) -> Self {
+        let mut catalog = Self::default();
+        let names = match names(folder) {
+            Ok(names) => names,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return catalog,
+            Err(error) => {
+                catalog.problems.push(SkillProblem::of(folder, format!("cannot be listed: {error}")));
+                return catalog;
+            }
+        };
+        catalog.left_out = names.len().saturating_sub(MAX_SKILLS);
+        for name in names.into_iter().take(MAX_SKILLS) {
+            catalog.add(folder, folder.join(name));
+        }
+        catalog
+    }
+
+    fn add(&mut self, folder: &Path, path: PathBuf) {
+        let found = card::locate(folder, &path).and_then(|file| card::read_head(&path, &file));
+        let (entry, warning) = match found {
+            Ok(None) => return,
+            Ok(Some(found)) => found,
+            Err(problem) => return self.problems.push(problem),
+        };
+        if let Some(first) = self.entries.iter().find(|known| known.name == entry.name) {
+            let message = format!("`{}` is the name of {} already", entry.name, shown::path(&first.path));
+            return self.problems.push(SkillProblem::of(&path, message));
+        }
+        self.problems.extend(warning);
+        self.entries.push(entry);
+    }
+
+    /// All skills that can be used, in the order of their files.
+    #[must_use]
+    pub fn entries(&self) -> &[SkillEntry] {
+        &self.entries
+    }
+
+    /// What is wrong, file by file.
+    #[must_use]
+    pub fn problems(&self) -> &[SkillProblem] {
+        &self.problems
+    }
+
+    /// Files beyond the first 200, which nobody looked at.
+    #[must_use]
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+}
+
+impl SkillProblem {
+    fn of(path: &Path, message: String) -> Self {
+        Self { path: path.to_owned(), line: None, column: None, message, usable: false }
+    }
+}
+
+/// The names of files that may be skills, in order.
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)?.take(MAX_NAMES) {
+        // A name that is no UTF-8 is nothing a model could ask for; the file has one inside.
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".md") && !name.starts_with('.') {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! Reading a file of the user's: regular files only, so much and no more.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::shown;
+
+/// A longer file is not read at all. Bytes.
+const MAX_FILE: u64 = 64 * 1024 * 1024;
+
+/// Why a file was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It is a folder, a link, a pipe or a device.
+    #[error("{} is not a regular file", shown::path(.0))]
+    NotRegular(PathBuf),
+    /// It is longer than whatever is written for a model.
+    #[error("{} has {size} bytes; at most {MAX_FILE} are read", shown::path(.path))]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// Its bytes.
+        size: u64,
+    },
+    /// The system refused.
+    #[error("cannot read {}", shown::path(.path))]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+impl ReadError {
+    /// The reason without the path.
+    pub(crate) fn why(&self) -> String {
+        match self {
+            Self::NotRegular(_) => "no regular file".to_owned(),
+            Self::TooLong { size, .. } => format!("{size} bytes are too many"),
+            Self::Io { source, .. } => source.to_string(),
+        }
+    }
+}
+
+/// A file, or its beginning.
+pub(crate) struct Source {
+    /// As much as was asked for.
+    pub(crate) text: String,
+    /// All of its bytes, read or not.
+    pub(crate) bytes: u64,
+    /// Whether there is more than the text.
+    pub(crate) more: bool,
+    /// BLAKE3 of all bytes, in hexadecimal digits.
+    pub(crate) hash: String,
+}
+
+/// The first `limit` bytes as text.
+pub(crate) fn head(path: &Path, limit: usize) -> Result<String, ReadError> {
+    let mut bytes = Vec::new();
+    let file = open(path)?;
+    file.take(limit as u64).read_to_end(&mut bytes).map_err(failed(path))?;
+    let cut = bytes.len() == limit;
+    Ok(text(bytes, cut))
+}
+
+/// The whole file goes into the hash, its first `limit` bytes are kept.
+pub(crate) fn read(path: &Path, limit: usize) -> Result<Source, ReadError> {
+    let mut file = open(path)?;
+    let (mut hasher, mut kept, mut bytes) = (blake3::Hasher::new(), Vec::new(), 0_u64);
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let count = match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(failed(path)(error)),
+        };
+        bytes += count as u64;
+        // It may have grown since it was opened.
+        if bytes > MAX_FILE {
+            return Err(ReadError::TooLong { path: path.to_owned(), size: bytes });
+        }
+        hasher.update(&buffer[..count]);
+        let room = limit - kept.len();
+        kept.extend_from_slice(&buffer[..count.min(room)]);
+    }
+    let more = bytes > kept.len() as u64;
+    Ok(Source { text: text(kept, more), bytes, more, hash: hasher.finalize().to_hex().to_string() })
+}
+
+/// Opened without following a link in the path's last part and without waiting for a pipe's other end.
+fn open(path: &Path) -> Result<File, ReadError> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(rustix::io::Errno::LOOP | rustix::io::Errno::NXIO) => return Err(ReadError::NotRegular(path.to_owned())),
+        Err(error) => return Err(failed(path)(error.into())),
+    };
+    let known = file.metadata().map_err(failed(path))?;
+    if !known.is_file() {
+        return Err(ReadError::NotRegular(path.to_owned()));
+    }
+    if known.len() > MAX_FILE {
+        return Err(ReadError::TooLong { path: path.to_owned(), size: known.len() });
+    }
+    Ok(file)
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> ReadError {
+    move |source| ReadError::Io { path: path.to_owned(), source }
+}
+
+/// What is no UTF-8 becomes replacement characters, but for a character that the limit cut in two.
+fn text(bytes: Vec<u8>, cut: bool) -> String {
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => return text,
+        Err(error) if cut && error.utf8_error().error_len().is_none() => {
+            let end = error.utf8_error().valid_up_to();
+            let mut bytes = error.into_bytes();
+            bytes.truncate(end);
+            bytes
+        }
+        Err(error) => error.into_bytes(),
+    };
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The end of the longest beginning of at most `limit` bytes that cuts no character.
+pub(crate) fn border(text: &str, limit: usize) -> usize {
+    text.floor_char_boundary(limit)
+}
+
+#[cfg(test)]
+mod tests;
