@@ -87,6 +87,12 @@ impl Budgets {
         self.messages * 3 / 5
     }
 
+    /// How much the fixed part may still grow before too little is left to work with (CFG-8).
+    #[must_use]
+    pub fn spare(&self) -> u64 {
+        (self.messages + self.dynamic).saturating_sub(self.window / 4)
+    }
+
     /// Room for the user's own words out of turns that are gone, a part of what a compaction or a slide keeps.
     #[must_use]
     pub fn words(&self) -> u64 {

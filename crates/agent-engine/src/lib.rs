@@ -42,6 +42,7 @@ pub use marks::{CompactionMark, ContextMark, keys};
 pub use near::near_names;
 pub use path::{Compaction, Omitted, PINNED, Path, PathNode};
 pub use rebuild::{FixedParts, RebuildError, rebuild};
+pub use render::framed;
 pub use report::{ContextBuilt, EpochPart};
 pub use run::{
     AfterNode, CommitNo, CompactFault, CompactMode, Compacted, Compacting, Effect, Finished, Input, JobNo, Limits,

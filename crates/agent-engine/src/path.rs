@@ -300,6 +300,11 @@ impl Path {
         &self.context
     }
 
+    /// The nodes that bring something into the context, oldest first.
+    pub fn context_nodes(&self) -> impl Iterator<Item = &PathNode> {
+        self.context.iter().map(|index| &self.nodes[*index])
+    }
+
     pub(crate) fn memos(&self) -> &Memos {
         &self.memos
     }

@@ -14,12 +14,7 @@ pub struct Rendered {
 /// The longest beginning of the entries whose text fits. `text` makes the whole block of the first so many of them.
 ///
 /// What is handed out was counted as it is: however `count` counts, it is never more than `room`.
-pub(crate) fn fit(
-    entries: usize,
-    room: u64,
-    count: &dyn Fn(&str) -> u64,
-    text: &dyn Fn(usize) -> String,
-) -> Rendered {
+pub(crate) fn fit(entries: usize, room: u64, count: &dyn Fn(&str) -> u64, text: &dyn Fn(usize) -> String) -> Rendered {
     let try_with = |shown: usize| {
         let text = text(shown);
         (count(&text) <= room).then_some(Rendered { text, shown, left_out: entries - shown })

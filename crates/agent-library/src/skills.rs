@@ -2,6 +2,7 @@
 //!
 //! [`SkillCatalog::scan`] lists them, [`SkillCatalog::render`] shows names and descriptions, [`SkillCatalog::load`] reads one.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ mod render;
 pub use crate::catalog::Rendered;
 pub use load::{SkillBody, SkillError};
 
-use crate::shown;
+use crate::{shown, source};
 
 /// More files than this are not looked at, by the order of their names.
 const MAX_SKILLS: usize = 200;
@@ -67,8 +68,9 @@ impl SkillCatalog {
     #[must_use]
     pub fn scan(folder: &Path) -> Self {
         let mut catalog = Self::default();
-        let names = match names(folder) {
-            Ok(names) => names,
+        let listed = source::real_folder(folder).and_then(|folder| Ok((names(&folder)?, folder)));
+        let (names, folder) = match listed {
+            Ok(listed) => listed,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return catalog,
             Err(error) => {
                 catalog.problems.push(SkillProblem::of(folder, format!("cannot be listed: {error}")));
@@ -77,16 +79,22 @@ impl SkillCatalog {
         };
         catalog.left_out = names.len().saturating_sub(MAX_SKILLS);
         for name in names.into_iter().take(MAX_SKILLS) {
-            catalog.add(folder, folder.join(name));
+            catalog.add(&folder, folder.join(name));
         }
         catalog
     }
 
     fn add(&mut self, folder: &Path, path: PathBuf) {
-        let found = card::locate(folder, &path).and_then(|file| card::read_head(&path, &file));
-        let (entry, warning) = match found {
-            Ok(None) => return,
-            Ok(Some(found)) => found,
+        let Some(file) = source::target(folder, &path) else {
+            // Folders and pipes of such a name are nobody's skills.
+            if path.is_symlink() {
+                let message = "is a link that leads to no file in the folder of skills".to_owned();
+                self.problems.push(SkillProblem::of(&path, message));
+            }
+            return;
+        };
+        let (entry, warning) = match card::describe(&file) {
+            Ok(found) => found,
             Err(problem) => return self.problems.push(problem),
         };
         if let Some(first) = self.entries.iter().find(|known| known.name == entry.name) {
@@ -123,12 +131,11 @@ impl SkillProblem {
 }
 
 /// The names of files that may be skills, in order.
-fn names(folder: &Path) -> io::Result<Vec<String>> {
+fn names(folder: &Path) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)?.take(MAX_NAMES) {
-        // A name that is no UTF-8 is nothing a model could ask for; the file has one inside.
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".md") && !name.starts_with('.') {
+        let name = entry?.file_name();
+        if source::is_markdown(&name) {
             names.push(name);
         }
     }

@@ -1,7 +1,9 @@
 //! Reading a file of the user's: regular files only, so much and no more.
 
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
@@ -90,6 +92,33 @@ pub(crate) fn read(path: &Path, limit: usize) -> Result<Source, ReadError> {
     }
     let more = bytes > kept.len() as u64;
     Ok(Source { text: text(kept, more), bytes, more, hash: hasher.finalize().to_hex().to_string() })
+}
+
+/// Whether a file of this name is one of the user's texts. Editors keep their own things under hidden names.
+pub(crate) fn is_markdown(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    name.ends_with(b".md") && !name.starts_with(b".")
+}
+
+/// The path of a folder without links; none may be in its last part.
+pub(crate) fn real_folder(path: &Path) -> io::Result<PathBuf> {
+    if path.is_symlink() {
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is a link, move the folder itself there"));
+    }
+    fs::canonicalize(path)
+}
+
+/// The regular file that a path stands for: itself, or what a link leads to, if that is below `root` too.
+pub(crate) fn target(root: &Path, path: &Path) -> Option<PathBuf> {
+    let known = path.symlink_metadata().ok()?;
+    if known.is_file() {
+        return Some(path.to_owned());
+    }
+    if !known.is_symlink() {
+        return None;
+    }
+    let real = fs::canonicalize(path).ok()?;
+    (real.starts_with(root) && real.symlink_metadata().is_ok_and(|known| known.is_file())).then_some(real)
 }
 
 /// Opened without following a link in the path's last part and without waiting for a pipe's other end.

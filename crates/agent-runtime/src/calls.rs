@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use agent_engine::{AfterNode, ContextMark, Input, Outcome, ResultKind, Verdict};
+use agent_engine::{BudgetError, Input, Outcome, ResultKind, Verdict};
 use agent_policy::{Facts, SecretPatterns, quote_argv, shorten};
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, Object, ToolCall, ToolCallId, ToolDefinition};
 use agent_store::ArtifactWriter;
-use agent_tools::{CallContext, ContextEntry, Fence, Prepared, PreparedCall, ProgressSink, Registry, Tool, ToolOutput};
+use agent_tools::{CallContext, Fence, Prepared, PreparedCall, ProgressSink, Registry, Tool, ToolOutput};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::artifacts::{CallArtifacts, Finished};
 use crate::broker::{Asked, Broker, cancelled};
 use crate::caught::caught;
-use crate::context::Loaded;
+use crate::context::{Gathered, Gatherer, InstructionFiles, Loaded, noticed};
 use crate::redact::Redactor;
 use crate::session::RunContext;
 
@@ -35,6 +35,7 @@ pub(crate) struct Calls {
     result_bytes: usize,
     finished: Finished,
     loaded: Arc<Loaded>,
+    instructions: Option<Arc<InstructionFiles>>,
     /// Closed when the run ends: a call that did not stop in time can change nothing any more (RUN-12).
     fence: Fence,
     open: HashMap<ToolCallId, Open>,
@@ -61,6 +62,8 @@ pub(crate) enum Done {
     Input(Box<Input>),
     /// A prepared call, whose handle stays with the driver, and the line that says what it will do.
     Prepared { call: ToolCallId, prepared: Box<PreparedHandle>, summary: String },
+    /// What the next request is made of, and who keeps it.
+    Gathered(Box<(Gatherer, Result<Gathered, BudgetError>)>),
 }
 
 pub(crate) type Job = BoxFuture<'static, Done>;
@@ -81,6 +84,7 @@ impl Calls {
             result_bytes,
             finished: Finished::default(),
             loaded: Arc::default(),
+            instructions: None,
             fence: Fence::new(),
             open: HashMap::new(),
         }
@@ -89,6 +93,13 @@ impl Calls {
     /// Rows of artifacts whose files are finished.
     pub(crate) fn finished_artifacts(&self) -> &Finished {
         &self.finished
+    }
+
+    /// Lets it notice which instruction files calls read and write.
+    #[must_use]
+    pub(crate) fn with_instructions(mut self, files: Arc<InstructionFiles>) -> Self {
+        self.instructions = Some(files);
+        self
     }
 
     /// What is in the conversation because it was loaded.
@@ -209,16 +220,19 @@ impl Calls {
         let (handle, progress) = open.map_or((None, None), |open| (open.handle.take(), open.progress.take()));
         let tool = open_tool;
         let loaded = Arc::clone(&self.loaded);
+        let instructions = self.instructions.clone();
         async move {
-            let output = match handle {
+            let mut output = match handle {
                 Some(handle) => {
                     let work = watched(&run, &call, handle, progress);
                     caught("the tool", work).await.unwrap_or_else(ToolOutput::failed)
                 }
                 None => ToolOutput::failed(lost_handle()),
             };
-            let is_of_core = tool.is_some_and(|tool| tool.is_of_core());
-            let after = if is_of_core && output.error.is_none() { after(&loaded, &output) } else { Vec::new() };
+            let after = match (&tool, &instructions) {
+                (Some(tool), Some(files)) => noticed(tool, files, &loaded, &call, &mut output),
+                _ => Vec::new(),
+            };
             let outcome = Box::new(Outcome { after, ..outcome(&run, output) });
             Done::Input(Box::new(Input::CallDone { call, outcome }))
         }
@@ -273,19 +287,6 @@ async fn watched(
             }
         }
     }
-}
-
-/// The nodes that one of core's own calls adds to the conversation; none twice.
-fn after(loaded: &Loaded, output: &ToolOutput) -> Vec<AfterNode> {
-    let node = |entry: &ContextEntry| AfterNode {
-        node_type: entry.node_type,
-        content: entry.content.clone(),
-        metadata: entry.metadata.clone(),
-    };
-    let is_new = |entry: &&ContextEntry| {
-        ContextMark::read(&entry.metadata).is_none_or(|mark| loaded.add(entry.node_type, &mark))
-    };
-    output.context.iter().filter(is_new).map(node).collect()
 }
 
 /// What a tool's output means for the machine.

@@ -4,23 +4,26 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_engine::{CommitNo, Effect, Input, JobNo, RequestNo, Run, Target, Write as Wanted};
+use agent_engine::{BudgetError, CommitNo, Effect, Input, JobNo, RequestNo, Run, Target, Write as Wanted};
 use agent_llm::ProviderAdapter;
 use agent_protocol::{
-    EndReason, ErrorPayload, EventDraft, EventType, Level, ModelFault, ModelRequest, NodeId, RunPatch, RunStatus, Usage,
+    EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelFault, ModelRequest, NodeId, RunPatch,
+    RunStatus, Usage,
 };
 use agent_store::{RunRow, StoreError, Write};
 use futures::FutureExt;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio::sync::watch;
+use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::calls::{Calls, Done, Job};
 use crate::caught::caught;
-use crate::context::{Gathered, Gatherer};
+use crate::context::{Gathered, Gatherer, InstructionNode};
 use crate::handle::{RunResult, Standing};
 use crate::line::Turn;
+use crate::memory::Extractor;
 use crate::model_call;
 use crate::raw::{self, RunExchanges};
 use crate::session::{Rest, RunContext, Session};
@@ -34,8 +37,10 @@ pub(crate) struct Driver {
     pub(crate) provider: Arc<dyn ProviderAdapter>,
     pub(crate) machine: Run,
     pub(crate) calls: Calls,
-    pub(crate) gatherer: Gatherer,
+    /// Not here while it looks at files.
+    pub(crate) gatherer: Option<Gatherer>,
     pub(crate) compactor: Compactor,
+    pub(crate) extractor: Option<Extractor>,
     /// The summary that is being made for this run, or was taken over by it.
     pub(crate) summary: Option<(JobNo, Underway)>,
     /// What travels to and from the server, if somebody debugs.
@@ -69,7 +74,15 @@ impl Driver {
     ///
     /// Should the driver itself panic, the run has failed and says so, and the session reads its path anew from the store.
     pub(crate) async fn drive(mut self, start: Input) {
-        match caught("the run", self.run_out(start)).await {
+        if let Some(extractor) = &self.extractor {
+            extractor.run_begins(&self.context);
+        }
+        let ended = caught("the run", self.run_out(start)).await;
+        // Before anybody is told: who waits for work beside runs then finds it begun.
+        if let Some(extractor) = &self.extractor {
+            extractor.run_ended(&self.context);
+        }
+        match ended {
             Ok((end, error)) => self.finish(end, error),
             Err(fault) => self.broken(fault).await,
         }
@@ -165,6 +178,10 @@ impl Driver {
             };
             match done {
                 Done::Input(input) => return *input,
+                Done::Gathered(gathered) => {
+                    let (gatherer, gathered) = *gathered;
+                    return self.gathered(gatherer, gathered);
+                }
                 Done::Prepared { call, prepared, summary } => {
                     self.calls.keep(&call, *prepared);
                     return Input::Prepared { call, result: Ok(summary) };
@@ -288,10 +305,33 @@ impl Driver {
         }
     }
 
+    /// At once where nothing was loaded; else on a thread where files may be looked at.
     fn gather(&mut self, fresh: bool, outside: &mut Outside) {
-        let Gathered { sources, blobs } = self.gatherer.gather(fresh);
-        self.prelude.extend(blobs);
-        outside.ready.push_back(Input::Sources(Box::new(sources)));
+        let nodes = InstructionNode::on(self.machine.path());
+        let Some(mut gatherer) = self.gatherer.take() else { return };
+        if gatherer.looks_at_files(&nodes) {
+            let work = spawn_blocking(move || {
+                let gathered = gatherer.gather(fresh, &nodes);
+                Done::Gathered(Box::new((gatherer, gathered)))
+            });
+            let broken = |_| Done::Input(Box::new(Input::Cancel));
+            outside.jobs.push(work.map(move |done| done.unwrap_or_else(broken)).boxed());
+        } else {
+            let gathered = gatherer.gather(fresh, &nodes);
+            let input = self.gathered(gatherer, gathered);
+            outside.ready.push_back(input);
+        }
+    }
+
+    fn gathered(&mut self, gatherer: Gatherer, gathered: Result<Gathered, BudgetError>) -> Input {
+        self.gatherer = Some(gatherer);
+        match gathered {
+            Ok(Gathered { sources, blobs }) => {
+                self.prelude.extend(blobs);
+                Input::Sources(Box::new(sources))
+            }
+            Err(error) => Input::SourcesFailed(ErrorPayload::new(ErrorCode::ConfigError, error.to_string())),
+        }
     }
 
     fn call_model(&self, number: RequestNo, mut request: ModelRequest, outside: &mut Outside) {

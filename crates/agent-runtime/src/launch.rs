@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_engine::{Input, Limits, Run, Sources};
+use agent_engine::{Input, Limits, Run};
 use agent_llm::ProviderAdapter;
 use agent_protocol::{
     ContentBlock, EndReason, ErrorPayload, EventDraft, EventType, Object, RunPatch, RunStatus, Usage,
@@ -13,13 +13,15 @@ use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::calls::Calls;
-use crate::context::Gatherer;
+use crate::context::{Catalogs, Gatherer, InstructionFiles, SystemParts};
 use crate::driver::{Driver, failed_patch};
 use crate::handle::{RunResult, Standing};
 use crate::line::{Place, Turn};
+use crate::memory::{Extractor, Memory};
 use crate::raw::RunExchanges;
 use crate::session::{Rest, RunContext, Session};
 use crate::sessions::Sessions;
+use crate::sources::FixedPart;
 use crate::upkeep::Compactor;
 
 /// What a queued run's row keeps its message under, so that it survives a process that ends before its turn comes.
@@ -31,11 +33,11 @@ pub(crate) struct Launch {
     pub(crate) provider: Arc<dyn ProviderAdapter>,
     pub(crate) limits: Limits,
     pub(crate) calls: Calls,
-    pub(crate) sources: Sources,
+    pub(crate) fixed: Arc<FixedPart>,
+    pub(crate) memory: Option<Memory>,
     pub(crate) compactor: Compactor,
+    pub(crate) extractor: Option<Extractor>,
     pub(crate) raw: Option<RunExchanges>,
-    /// Bytes that go into the first commit.
-    pub(crate) blobs: Vec<Write>,
     pub(crate) message: Vec<ContentBlock>,
     pub(crate) cancel_timeout: Duration,
 }
@@ -62,7 +64,10 @@ impl Launch {
             },
         };
         match self.entry.rest().await {
-            Ok(rest) => self.drive(turn, rest, prelude).await,
+            Ok(rest) => {
+                let (parts, files) = loadable(Arc::clone(&self.fixed), self.memory.clone()).await;
+                self.drive(turn, rest, prelude, Gatherer::new(parts, files)).await;
+            }
             Err(error) => {
                 let error = error.payload();
                 prelude.extend(failed_patch(&error, None, 0, Usage::default()));
@@ -74,8 +79,7 @@ impl Launch {
         }
     }
 
-    async fn drive(self, turn: Turn<Session>, rest: Rest, mut prelude: Vec<Write>) {
-        prelude.extend(self.blobs);
+    async fn drive(self, turn: Turn<Session>, rest: Rest, prelude: Vec<Write>, gatherer: Gatherer) {
         let Entry { context, cancel, standing, .. } = self.entry;
         let mut machine = Run::new(self.limits, context.run_id.clone(), rest.path, rest.calibration);
         if let Some(started) = rest.started {
@@ -86,9 +90,10 @@ impl Launch {
             context,
             provider: self.provider,
             machine,
-            calls: self.calls,
-            gatherer: Gatherer::new(self.sources),
+            calls: self.calls.with_instructions(gatherer.files()),
+            gatherer: Some(gatherer),
             compactor: self.compactor,
+            extractor: self.extractor,
             summary: None,
             raw: self.raw,
             prelude,
@@ -102,6 +107,23 @@ impl Launch {
         };
         driver.drive(Input::Start { content: self.message }).await;
     }
+}
+
+/// Looks at what a run may load.
+async fn loadable(fixed: Arc<FixedPart>, memory: Option<Memory>) -> (Arc<SystemParts>, Arc<InstructionFiles>) {
+    let places = fixed.places().clone();
+    let scan = tokio::task::spawn_blocking(move || Catalogs::scan(&places));
+    let memories = async {
+        match &memory {
+            Some(memory) => memory.visible().await,
+            None => None,
+        }
+    };
+    let (scanned, memories) = tokio::join!(scan, memories);
+    // Where the scan broke off there is nothing to list, and the run goes on.
+    let catalogs = Catalogs { memories, ..scanned.unwrap_or_default() };
+    let parts = fixed.parts(catalogs.offer());
+    (Arc::new(parts), Arc::new(InstructionFiles::new(Arc::new(catalogs))))
 }
 
 impl Entry {

@@ -19,6 +19,7 @@ mod handle;
 mod launch;
 mod line;
 mod live;
+mod memory;
 mod model_call;
 mod raw;
 mod redact;
@@ -27,6 +28,7 @@ mod session;
 mod sessions;
 mod settings;
 mod sources;
+mod tools;
 mod upkeep;
 mod versions;
 
@@ -37,15 +39,20 @@ pub use agent_store::{
     SessionSummary,
 };
 pub use archive::{
-    Archive, ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult, Missing, Replay,
-    ReplayResult, RunInspection, SessionHit, SessionListing, Standing, TurnInspection, TurnReply, TurnReport,
+    Archive, ArtifactCleanup, BlockReport, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult,
+    CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextReport, ContextRun,
+    EpochContext, Estimates, Missing, PinnedNode, Replay, ReplayResult, RequestContext, RequestOutcome, RequestReport,
+    RunInspection, SessionHit, SessionListing, Standing, TurnInspection, TurnReply, TurnReport, WindowShares,
 };
 pub use broker::{CallbackError, PermissionCallback};
+pub use context::ContextPlaces;
 pub use error::RuntimeError;
 pub use handle::{CancelResult, RunHandle, RunResult};
 pub use live::{EventStream, StreamTaken};
+pub use memory::{Memory, MemoryModel, MemorySettings};
 pub use raw::RawExchanges;
-pub use runtime::{Runtime, StartOptions, UserMessage};
+pub use runtime::{Background, Runtime, StartOptions, UserMessage};
 pub use sessions::project_name;
 pub use settings::{Ports, RuntimeSettings};
-pub use sources::{blocks, check_budgets, system_prompt};
+pub use sources::{blocks, check_budgets};
+pub use tools::{CoreToolSettings, core_tools, has_skills};

@@ -1,11 +1,10 @@
 //! One runtime per project: opens sessions, starts runs, ends everything it started.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use agent_engine::ToolSet;
 use agent_llm::ProviderAdapter;
 use agent_policy::SecretPatterns;
-use agent_protocol::{ContentBlock, RunId, RunMode, RunStatus, SessionId, SystemPrompt, ToolClass, ToolDefinition};
+use agent_protocol::{ContentBlock, RunId, RunMode, RunStatus, SessionId, ToolClass, ToolDefinition};
 use agent_store::{ArtifactWriter, SessionArchive, SessionStore};
 use agent_tools::{RegisterError, Tool};
 use tokio::sync::watch;
@@ -20,11 +19,12 @@ use crate::handle::{RunHandle, Standing};
 use crate::launch::{Entry, Launch};
 use crate::line::{self, MAX_WAITING, Place};
 use crate::live::Live;
+use crate::memory::{Extractor, Memory};
 use crate::raw::RunExchanges;
 use crate::redact::Redactor;
 use crate::session::{Open, RunContext, Session, fresh_id};
 use crate::sessions::{Sessions, project_name};
-use crate::sources::{RunSources, run_sources, system_prompt, tool_set};
+use crate::sources::FixedPart;
 use crate::upkeep::Compactor;
 use crate::{Ports, RawExchanges, RuntimeError, RuntimeSettings};
 
@@ -57,16 +57,23 @@ pub struct StartOptions {
     pub mode: Option<RunMode>,
 }
 
+/// What goes on beside runs ([`Runtime::background`]).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Background {
+    /// It is being found out whether something is to be remembered.
+    pub remembering: bool,
+    /// Earlier turns are being summarised.
+    pub summarising: bool,
+}
+
 /// Runs sessions of one project. There is no global state: two runtimes in one process never meet.
 pub struct Runtime {
-    settings: RuntimeSettings,
+    settings: Arc<RuntimeSettings>,
     store: Arc<dyn SessionStore>,
     artifacts: ArtifactWriter,
     provider: Arc<dyn ProviderAdapter>,
     tools: Tools,
-    /// Made when first needed after a registration, then shared, so that its wire form is made once.
-    tool_set: Mutex<Option<ToolSet>>,
-    system: Arc<SystemPrompt>,
+    fixed: Arc<FixedPart>,
     broker: Arc<Broker>,
     redactor: Redactor,
     patterns: SecretPatterns,
@@ -75,6 +82,8 @@ pub struct Runtime {
     archive: Arc<dyn SessionArchive>,
     runs: TaskTracker,
     compactor: Compactor,
+    memory: Option<Memory>,
+    extractor: Option<Extractor>,
     stop: CancellationToken,
 }
 
@@ -83,8 +92,8 @@ impl Runtime {
     /// opened; a run that starts all the same is refused.
     #[must_use]
     pub fn new(settings: RuntimeSettings, ports: Ports) -> Self {
-        let Ports { store, archive, artifacts, provider, summariser, tools, rules, secrets, patterns, raw, permission } =
-            ports;
+        let Ports { store, archive, artifacts, provider, summariser, .. } = ports;
+        let Ports { memory, tools, rules, secrets, patterns, raw, permission, .. } = ports;
         let redactor = Redactor::new(secrets);
         let stop = CancellationToken::new();
         let compactor = Compactor {
@@ -94,15 +103,22 @@ impl Runtime {
             tasks: TaskTracker::new(),
             stop: stop.clone(),
         };
+        let extractor = memory.clone().map(|memory| {
+            let cleaned_by = (redactor.clone(), patterns.clone());
+            Extractor::new(memory, Arc::clone(&store), cleaned_by, compactor.tasks.clone(), stop.clone())
+        });
+        let settings = Arc::new(settings);
+        let tools = Arc::new(RwLock::new(tools));
         Self {
-            system: Arc::new(system_prompt(&settings.environment)),
+            fixed: Arc::new(FixedPart::new(Arc::clone(&settings), Arc::clone(&tools))),
             broker: Arc::new(Broker::new(permission, rules, settings.policy.clone(), settings.permission_timeout)),
             redactor,
             compactor,
+            memory,
+            extractor,
             patterns,
             raw,
-            tools: Arc::new(RwLock::new(tools)),
-            tool_set: Mutex::new(None),
+            tools,
             sessions: Sessions::new(
                 Arc::clone(&store),
                 project_name(&settings.project),
@@ -125,18 +141,8 @@ impl Runtime {
     pub fn register_tool(&self, tool: Arc<dyn Tool>) -> Result<(), RegisterError> {
         let (definition, class): (ToolDefinition, ToolClass) = (tool.definition().clone(), tool.class());
         self.tools.write().unwrap_or_else(PoisonError::into_inner).register(definition, class, tool)?;
-        *self.tool_set.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.fixed.forget();
         Ok(())
-    }
-
-    fn effective_tools(&self) -> ToolSet {
-        let mut cached = self.tool_set.lock().unwrap_or_else(PoisonError::into_inner);
-        cached
-            .get_or_insert_with(|| {
-                let registry = self.tools.read().unwrap_or_else(PoisonError::into_inner);
-                tool_set(&registry, &self.settings)
-            })
-            .clone()
     }
 
     /// Starts a run. Returns at once; everything later is in its events. While the session works on an earlier message the
@@ -161,21 +167,20 @@ impl Runtime {
             return Err(RuntimeError::ModeNotAvailable);
         }
         self.redactor.blocks(&mut message.content);
-        let sources = run_sources(&self.settings, &self.system, &self.effective_tools())?;
+        self.fixed.check()?;
         let (session, open) = match &options.session_id {
             Some(id) => self.sessions.open(id).await?,
             None => self.sessions.create().await?,
         };
         let full = || RuntimeError::QueueFull { session_id: session.id().clone(), waiting: MAX_WAITING };
         let place = line::join(&session).ok_or_else(full)?;
-        Ok(self.launch((session, open), place, sources, message))
+        Ok(self.launch((session, open), place, message))
     }
 
     fn launch(
         &self,
         (session, open): (Arc<Session>, Arc<Open>),
         place: Place<Session>,
-        RunSources { sources, blobs }: RunSources,
         message: UserMessage,
     ) -> RunHandle {
         let run_id = fresh_id(RunId::PREFIX, RunId::parse, Uuid::now_v7());
@@ -228,11 +233,12 @@ impl Runtime {
             entry: Entry { context, sessions: Arc::clone(&self.sessions), cancel, standing },
             provider: Arc::clone(&self.provider),
             compactor: self.compactor.clone(),
+            extractor: self.extractor.clone(),
             limits: self.settings.limits.clone(),
             message: message.content,
             cancel_timeout: self.settings.cancel_timeout,
-            sources,
-            blobs,
+            fixed: Arc::clone(&self.fixed),
+            memory: self.memory.clone(),
         };
         let closed = ClosedAtTheEnd(Arc::clone(&handle.live));
         self.runs.spawn(async move {
@@ -265,6 +271,13 @@ impl Runtime {
         self.compactor.tasks.reopen();
     }
 
+    /// What is at work beside runs at this moment.
+    #[must_use]
+    pub fn background(&self) -> Background {
+        let remembering = self.extractor.as_ref().map_or(0, Extractor::at_work);
+        Background { remembering: remembering > 0, summarising: self.compactor.tasks.len() > remembering }
+    }
+
     /// Stops all runs, then closes provider and store. Calling it again does nothing (API-7).
     pub async fn close(&self) {
         self.stop.cancel();
@@ -274,6 +287,9 @@ impl Runtime {
         let _ = tokio::time::timeout(patience, self.runs.wait()).await;
         let _ = tokio::time::timeout(patience, self.background_work()).await;
         self.provider.close().await;
+        if let Some(memory) = &self.memory {
+            memory.close().await;
+        }
         self.sessions.close();
         self.store.close().await;
     }

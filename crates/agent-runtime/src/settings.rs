@@ -12,7 +12,7 @@ use agent_protocol::AgentRole;
 use agent_store::{ArtifactWriter, SessionArchive, SessionStore};
 use agent_tools::{Registry, Tool};
 
-use crate::{PermissionCallback, RawExchanges};
+use crate::{ContextPlaces, Memory, PermissionCallback, RawExchanges};
 
 /// Plain values a runtime works with.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub struct RuntimeSettings {
     pub model: ModelSettings,
     /// How the context window is meant to be shared out.
     pub budgets: BudgetConfig,
+    /// Where instruction files and skills are.
+    pub places: ContextPlaces,
     /// When and how older turns are summarised.
     pub compacting: Compacting,
     /// Where runs stop by themselves.
@@ -61,6 +63,8 @@ pub struct Ports {
     pub provider: Arc<dyn ProviderAdapter>,
     /// The model server that summarises.
     pub summariser: Arc<dyn ProviderAdapter>,
+    /// What is remembered over sessions; nothing if that is switched off.
+    pub memory: Option<Memory>,
     /// The tools there are.
     pub tools: Registry<Arc<dyn Tool>>,
     /// What is known about paths.

@@ -1,16 +1,18 @@
 //! What a request is made of, besides the conversation: system blocks, tools, budgets — and their hashes (STO-13).
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use agent_engine::{BudgetError, Budgets, Sources, TokenCounter, ToolSet, fixed_parts};
+use agent_engine::{BudgetError, Budgets, TokenCounter, ToolSet, fixed_parts};
 use agent_library::AssetId;
-use agent_protocol::{Object, PromptBlock, SystemPrompt, ToolList};
+use agent_protocol::{Object, PromptBlock, SystemPrompt, ToolDefinition, ToolList};
 use agent_store::{ContentHash, Write};
 use agent_tools::{Registry, Tool};
 use serde_json::json;
 
 use crate::RuntimeSettings;
+use crate::calls::Tools;
+use crate::context::{ContextPlaces, Offer, SystemParts, fixed_blocks};
 
 /// Packaged texts as system blocks.
 #[must_use]
@@ -19,24 +21,12 @@ pub fn blocks(ids: impl IntoIterator<Item = AssetId>) -> SystemPrompt {
     blocks.into()
 }
 
-fn packaged(id: AssetId) -> PromptBlock {
+pub(crate) fn packaged(id: AssetId) -> PromptBlock {
     let asset = id.load();
     block(asset.id.as_str(), asset.source(), asset.text)
 }
 
-/// The static system blocks of a normal run: packaged texts in their order, then where the agent works.
-#[must_use]
-pub fn system_prompt(environment: &str) -> SystemPrompt {
-    let texts = [AssetId::SystemCore, AssetId::SystemToolProtocol, AssetId::SystemTodo, AssetId::SystemPermissions];
-    let mut blocks: Vec<_> = texts.into_iter().map(packaged).collect();
-    blocks.push(block("runtime.environment", "runtime".to_owned(), environment));
-    for (priority, block) in blocks.iter_mut().enumerate() {
-        block.priority = i32::try_from(priority).unwrap_or(i32::MAX);
-    }
-    blocks.into()
-}
-
-fn block(id: &str, source: String, text: &str) -> PromptBlock {
+pub(crate) fn block(id: &str, source: String, text: &str) -> PromptBlock {
     PromptBlock {
         block_id: id.to_owned(),
         source,
@@ -49,57 +39,69 @@ fn block(id: &str, source: String, text: &str) -> PromptBlock {
 }
 
 /// The effective tool set of the main agent, in the order of names (TOL-4).
-pub(crate) fn tool_set(tools: &Registry<Arc<dyn Tool>>, settings: &RuntimeSettings) -> ToolSet {
+pub(crate) fn tool_set(tools: &Registry<Arc<dyn Tool>>, settings: &RuntimeSettings, offer: Offer) -> ToolSet {
     let scope = settings.tool_scope();
-    let effective: Vec<_> = tools.iter().filter(|tool| scope.withholds(tool.definition()).is_none()).collect();
+    let is_in = |tool: &ToolDefinition| scope.withholds(tool).is_none() && offer.holds(&tool.name);
+    let effective: Vec<_> = tools.iter().filter(|tool| is_in(tool.definition())).collect();
     let classes: HashMap<_, _> = effective.iter().map(|tool| (tool.definition().name.clone(), tool.class())).collect();
     let list: Vec<_> = effective.into_iter().map(|tool| tool.definition().clone()).collect();
     ToolSet { list: Arc::new(list.into()), classes: Arc::new(classes) }
 }
 
-/// How the context window is shared out with these tools, before anything is opened.
+/// How the context window is shared out with these tools, before anything is opened. What only some runs have (catalogs, tools
+/// for skills and memories) comes on top.
 ///
 /// # Errors
 /// When the fixed part leaves too little of the window (CFG-8).
 pub fn check_budgets(settings: &RuntimeSettings, tools: &Registry<Arc<dyn Tool>>) -> Result<Budgets, BudgetError> {
-    let system = system_prompt(&settings.environment);
-    let tools = tool_set(tools, settings);
+    let system = fixed_blocks(settings, false);
+    let tools = tool_set(tools, settings, Offer::default());
     Budgets::derive(&settings.budgets, &fixed_parts(&system, &tools.list))
 }
 
-/// The sources of a run, and the bytes behind their hashes, to be stored once per session.
-pub(crate) struct RunSources {
-    pub(crate) sources: Sources,
-    pub(crate) blobs: Vec<Write>,
+/// The tools and static blocks of runs, made once for each offer, so that their wire form is made once.
+pub(crate) struct FixedPart {
+    settings: Arc<RuntimeSettings>,
+    tools: Tools,
+    made: Mutex<HashMap<Offer, (ToolSet, Arc<SystemPrompt>)>>,
 }
 
-/// Puts the sources of a run together.
-///
-/// # Errors
-/// When the fixed part leaves too little of the window (CFG-8).
-pub(crate) fn run_sources(
-    settings: &RuntimeSettings,
-    system: &Arc<SystemPrompt>,
-    tools: &ToolSet,
-) -> Result<RunSources, BudgetError> {
-    let budgets = Budgets::derive(&settings.budgets, &fixed_parts(system, &tools.list))?;
-    let (fingerprint, blobs) = fingerprint(system, &tools.list);
-    Ok(RunSources {
-        sources: Sources {
-            system: Arc::clone(system),
-            tools: tools.clone(),
-            budgets,
-            model: settings.model.clone(),
-            tail: Vec::new(),
-            in_system: Arc::default(),
-            compacting: settings.compacting.clone(),
-            fingerprint,
-        },
-        blobs,
-    })
+impl FixedPart {
+    pub(crate) fn new(settings: Arc<RuntimeSettings>, tools: Tools) -> Self {
+        Self { settings, tools, made: Mutex::default() }
+    }
+
+    pub(crate) fn places(&self) -> &ContextPlaces {
+        &self.settings.places
+    }
+
+    /// The tools have changed.
+    pub(crate) fn forget(&self) {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// What the system part of a run with this offer is made of.
+    pub(crate) fn parts(&self, offer: Offer) -> SystemParts {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let (tools, fixed) = made.entry(offer).or_insert_with(|| {
+            let registry = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+            let fixed = fixed_blocks(&self.settings, offer.memories);
+            (tool_set(&registry, &self.settings, offer), Arc::new(fixed))
+        });
+        SystemParts { settings: Arc::clone(&self.settings), tools: tools.clone(), fixed: Arc::clone(fixed) }
+    }
+
+    /// Whether a run can be started at all.
+    ///
+    /// # Errors
+    /// When the fixed part leaves too little of the window (CFG-8).
+    pub(crate) fn check(&self) -> Result<(), BudgetError> {
+        let parts = self.parts(Offer::default());
+        Budgets::derive(&self.settings.budgets, &fixed_parts(&parts.fixed, &parts.tools.list)).map(drop)
+    }
 }
 
-fn fingerprint(system: &SystemPrompt, tools: &ToolList) -> (Object, Vec<Write>) {
+pub(crate) fn fingerprint(system: &SystemPrompt, tools: &ToolList) -> (Object, Vec<Write>) {
     let mut blobs = Vec::new();
     let mut keep = |bytes: &[u8]| {
         let hash = ContentHash::of(bytes);
@@ -115,6 +117,9 @@ fn fingerprint(system: &SystemPrompt, tools: &ToolList) -> (Object, Vec<Write>) 
             if block.dynamic {
                 named["dynamic"] = true.into();
             }
+            if !block.metadata.is_empty() {
+                named["facts"] = block.metadata.clone().into();
+            }
             named
         })
         .collect();
@@ -128,22 +133,10 @@ fn fingerprint(system: &SystemPrompt, tools: &ToolList) -> (Object, Vec<Write>) 
 mod tests {
     use super::*;
 
-    /// CTX-2, AST-4: the static blocks in their order; blocks of features that are not there are absent.
-    #[test]
-    fn static_blocks_in_order() {
-        let prompt = system_prompt("Project folder: /p");
-        let ids: Vec<_> = prompt.blocks.iter().map(|block| block.block_id.as_str()).collect();
-        assert_eq!(
-            ids,
-            ["system.core", "system.tool_protocol", "system.todo", "system.permissions", "runtime.environment"]
-        );
-        assert!(prompt.blocks.iter().all(|block| !block.dynamic && block.token_count > 0));
-    }
-
     /// STO-13: every block and the tool list have a hash, and their bytes are kept under it.
     #[test]
     fn everything_fixed_has_a_hash() {
-        let prompt = system_prompt("here");
+        let prompt = blocks([AssetId::SystemCore, AssetId::SystemTodo]);
         let (fingerprint, blobs) = fingerprint(&prompt, &ToolList::default());
         assert_eq!(blobs.len(), prompt.blocks.len() + 1);
         let named = fingerprint["system_blocks"].as_array().unwrap();

@@ -4,15 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_config::{Config, Loaded, ModelConfig, Places};
+use agent_config::{Config, Loaded, Places};
 use agent_engine::Budgets;
 use agent_llm::{ProviderFactory, ProviderRegistry};
 use agent_policy::{PathRules, SecretPatterns};
-use agent_runtime::{PermissionCallback, Ports, RawExchanges, Runtime, RuntimeSettings, check_budgets};
+use agent_runtime::{
+    Memory, PermissionCallback, Ports, RawExchanges, Runtime, RuntimeSettings, check_budgets, core_tools,
+};
 use agent_store::{ArtifactWriter, SqliteStore};
 use agent_tools::code::code_tools;
 use agent_tools::{Registry, Tool};
 
+use crate::adapters::Adapters;
 use crate::edges::Edges;
 use crate::overrides::Overrides;
 use crate::settings::Settings;
@@ -124,24 +127,16 @@ impl AgentRuntimeBuilder {
             edges: &edges,
             database: self.session_db_path.as_deref().map(|path| edges.absolute(path)).transpose()?,
         };
-        let model = &loaded.config.model;
         let providers = self.providers.unwrap_or_else(ProviderRegistry::with_builtin);
         let raw = self.debug.then(RawExchanges::new);
         let roles = settings.roles()?;
-        let adapter = |model: &ModelConfig, what: &str, key: &str| {
-            let mut provider = settings.provider(model, what, key);
-            provider.raw = raw.as_ref().map(RawExchanges::sink);
-            providers.build(&model.provider, provider)
-        };
-        let provider = adapter(model, "the main model", "model.api_key_env")?;
-        let summariser = if roles.compact.same_adapter_as(model) {
-            Arc::clone(&provider)
-        } else {
-            adapter(&roles.compact, "the model that summarises", "compact.model_profile")?
-        };
+        let mut adapters = Adapters::new(&settings, &providers, raw.as_ref());
+        let provider = adapters.of(&loaded.config.model, "the main model", "model.api_key_env")?;
+        let summariser = adapters.of(&roles.compact, "the model that summarises", "compact.model_profile")?;
+        let memory = adapters.memory(&roles)?;
         let rules = Arc::new(settings.rules()?);
         let overrides = settings.overrides();
-        let tools = registry(&settings, &rules, &overrides, self.tools)?;
+        let tools = registry(&settings, &rules, &overrides, memory.as_ref(), self.tools)?;
         let runtime_settings =
             RuntimeSettings { permission_timeout: self.permission_timeout, ..settings.runtime(&roles) };
         budgets(&runtime_settings, &tools, &loaded.file)?;
@@ -154,6 +149,7 @@ impl AgentRuntimeBuilder {
             artifacts: ArtifactWriter::new(settings.sessions_dir()),
             provider,
             summariser,
+            memory,
             tools,
             rules,
             secrets,
@@ -198,13 +194,27 @@ pub(crate) fn registry(
     settings: &Settings<'_>,
     rules: &Arc<PathRules>,
     overrides: &Overrides,
+    memory: Option<&Memory>,
     own: Vec<Arc<dyn Tool>>,
 ) -> Result<Registry<Arc<dyn Tool>>, BuildError> {
+    let mut other = code_tools(settings.code_tools(Arc::clone(rules)));
+    other = other.into_iter().map(|tool| overrides.apply(tool)).collect();
+    other.extend(memory.map(|memory| overrides.apply(memory.recall_tool())));
+    for tool in own {
+        other.push(overrides.foreign(tool)?);
+    }
+    let with_room = |skill_tokens| {
+        let core = core_tools(&settings.core_tools(skill_tokens)).into_iter().map(|tool| overrides.apply(tool));
+        registered(core.chain(other.iter().cloned()))
+    };
+    // How much room a skill has depends on what all definitions take. Where they leave none, building fails below.
+    let measured = check_budgets(&settings.runtime(&settings.roles()?), &with_room(0)?);
+    with_room(measured.map_or(0, |budgets| budgets.pinned()))
+}
+
+fn registered(tools: impl Iterator<Item = Arc<dyn Tool>>) -> Result<Registry<Arc<dyn Tool>>, BuildError> {
     let mut registry = Registry::new();
-    let own = own.into_iter().map(|tool| overrides.foreign(tool));
-    let core = code_tools(settings.code_tools(Arc::clone(rules))).into_iter().map(|tool| Ok(overrides.apply(tool)));
-    for tool in core.chain(own) {
-        let tool = tool?;
+    for tool in tools {
         registry.register(tool.definition().clone(), tool.class(), tool)?;
     }
     Ok(registry)

@@ -11,6 +11,7 @@ use agent_policy::{Facts, Grants, Verdict, Withheld, decide};
 use agent_protocol::ToolDefinition;
 
 use crate::BuildError;
+use crate::adapters::Adapters;
 use crate::builder::{budgets, load, registry};
 use crate::edges::Edges;
 use crate::settings::Settings;
@@ -59,11 +60,13 @@ pub fn inspect_config(project: Option<&Path>) -> Result<ConfigReport, BuildError
     let loaded = load(&edges, None, None, project)?;
     let settings = Settings { config: &loaded.config, places: loaded.places.clone(), edges: &edges, database: None };
     let model = &loaded.config.model;
-    ProviderRegistry::with_builtin()
-        .build(&model.provider, settings.provider(model, "the main model", "model.api_key_env"))?;
+    let (roles, providers) = (settings.roles()?, ProviderRegistry::with_builtin());
+    let mut adapters = Adapters::new(&settings, &providers, None);
+    adapters.of(model, "the main model", "model.api_key_env")?;
+    let memory = adapters.memory(&roles)?;
     let rules = Arc::new(settings.rules()?);
-    let tools = registry(&settings, &rules, &settings.overrides(), Vec::new())?;
-    let budgets = budgets(&settings.runtime(&settings.roles()?), &tools, &loaded.file)?;
+    let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), Vec::new())?;
+    let budgets = budgets(&settings.runtime(&roles), &tools, &loaded.file)?;
     settings.secrets()?;
     Ok(ConfigReport {
         file: loaded.file,
@@ -99,8 +102,10 @@ pub fn inspect_tools(project: Option<&Path>) -> Result<Vec<ToolStatus>, BuildErr
     let loaded = load(&edges, None, None, project)?;
     let settings = Settings { config: &loaded.config, places: loaded.places.clone(), edges: &edges, database: None };
     let rules = Arc::new(settings.rules()?);
-    let tools = registry(&settings, &rules, &settings.overrides(), Vec::new())?;
-    let settings = settings.runtime(&settings.roles()?);
+    let (roles, providers) = (settings.roles()?, ProviderRegistry::with_builtin());
+    let memory = Adapters::new(&settings, &providers, None).memory(&roles)?;
+    let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), Vec::new())?;
+    let settings = settings.runtime(&roles);
     let status = |definition: &ToolDefinition| {
         let verdict = decide(definition, &Facts::default(), &rules, &settings.policy, &Grants::new());
         ToolStatus {
@@ -111,3 +116,7 @@ pub fn inspect_tools(project: Option<&Path>) -> Result<Vec<ToolStatus>, BuildErr
     };
     Ok(tools.iter().map(|tool| status(tool.definition())).collect())
 }
+
+#[cfg(test)]
+#[path = "inspect_tests.rs"]
+mod tests;

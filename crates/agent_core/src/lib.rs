@@ -30,17 +30,22 @@
 //! What it is deliberately not: a chat program (see the `soong-agent` command), a wrapper of a provider's types, or a
 //! database library; none of those shows through.
 
+mod adapters;
 mod archive;
 mod builder;
 mod edges;
 mod error;
 mod inspect;
+mod memory;
 mod overrides;
 mod runtime;
 mod settings;
 
 pub use agent_config::{ConfigError, ConfigProblems, Notice};
 pub use agent_engine::Budgets;
+pub use agent_library::memory::{
+    MemoryCategory, MemoryEntry, MemoryError, MemoryId, MemoryListing, MemoryProblem, Moment,
+};
 pub use agent_llm::{
     KeySource, ModelStream, ProviderAdapter, ProviderError, ProviderFactory, ProviderRegistry, ProviderSettings,
 };
@@ -54,12 +59,14 @@ pub use agent_protocol::{
     ToolCallId, ToolChoice, ToolClass, ToolDefinition, ToolList, ToolResult, ToolResultBlock, Usage, WireMemo,
 };
 pub use agent_runtime::{
-    AgentInfo, Archive, ArtifactCleanup, ArtifactInfo, BranchError, CallbackError, CancelResult, CleanupCandidate,
-    CleanupFailure, CleanupReason, CleanupResult, DeletedArtifacts, DeletedSession, EventStream, FileFailure, Missing,
-    Owner, PermissionCallback, RebuildError, Replay, ReplayCursor, ReplayPage, ReplayResult, RunHandle, RunInfo,
+    AgentInfo, Archive, ArtifactCleanup, ArtifactInfo, Background, BlockReport, BranchError, CallbackError,
+    CancelResult, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult, CompactionBegun, CompactionOutcome,
+    CompactionReport, ContextEnd, ContextEntry, ContextReport, ContextRun, DeletedArtifacts, DeletedSession,
+    EpochContext, Estimates, EventStream, FileFailure, Missing, Owner, PermissionCallback, PinnedNode, RebuildError,
+    Replay, ReplayCursor, ReplayPage, ReplayResult, RequestContext, RequestOutcome, RequestReport, RunHandle, RunInfo,
     RunInspection, RunResult, RuntimeError, SessionFilter, SessionHit, SessionInfo, SessionListing, SessionStatus,
     SessionSummary, Standing, StartOptions, StreamTaken, TurnInspection, TurnReply, TurnReport, UserMessage,
-    project_name,
+    WindowShares, project_name,
 };
 pub use agent_store::StoreError;
 pub use agent_tools::{
@@ -69,4 +76,5 @@ pub use archive::ArchiveBuilder;
 pub use builder::AgentRuntimeBuilder;
 pub use error::{BuildError, with_causes};
 pub use inspect::{ConfigReport, ToolStatus, config_path, config_template, inspect_config, inspect_tools};
+pub use memory::{Memories, MemoriesBuilder};
 pub use runtime::AgentRuntime;

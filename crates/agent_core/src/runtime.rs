@@ -6,8 +6,9 @@ use agent_protocol::{
     ArtifactId, ErrorPayload, Node, NodeId, Object, Permission, RunId, SessionId, ToolClass, ToolDefinition,
 };
 use agent_runtime::{
-    Archive, ArtifactCleanup, CleanupResult, DeletedArtifacts, DeletedSession, Replay, RunHandle, RunInspection,
-    Runtime, RuntimeError, SessionFilter, SessionHit, SessionListing, StartOptions, TurnInspection, UserMessage,
+    Archive, ArtifactCleanup, Background, CleanupResult, DeletedArtifacts, DeletedSession, Replay, RunHandle,
+    RunInspection, Runtime, RuntimeError, SessionFilter, SessionHit, SessionListing, StartOptions, TurnInspection,
+    UserMessage,
 };
 use agent_tools::{CallContext, FnTool, RegisterError, Tool};
 use serde_json::Value;
@@ -190,6 +191,18 @@ impl AgentRuntime {
     /// If there is no such session, or the store cannot be read.
     pub async fn cleanup_artifacts(&self, options: &ArtifactCleanup) -> Result<CleanupResult, RuntimeError> {
         self.archive.cleanup_releasing(options, &|session_id| self.inner.release(session_id)).await
+    }
+
+    /// What is at work beside runs at this moment: memories that are being found out, summaries.
+    #[must_use]
+    pub fn background(&self) -> Background {
+        self.inner.background()
+    }
+
+    /// Waits until nothing is at work beside runs, such as a summary of earlier turns. A program that is about to end may give
+    /// that a moment before it calls [`close`](Self::close), which stops it.
+    pub async fn background_work(&self) {
+        self.inner.background_work().await;
     }
 
     /// Stops what runs, then closes provider and store. Calling it again does nothing (API-7).

@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_config::{
-    Config, ModelConfig, Places as ConfigPlaces, ProfileError, ToolPermission, UnattendedWrites, Verdict as Stance,
+    Config, MemoryCategory, ModelConfig, Places as ConfigPlaces, ProfileError, ToolPermission, UnattendedWrites,
+    Verdict as Stance,
 };
 use agent_engine::{BudgetConfig, Compacting, Limits, ModelSettings, Price, Recovery, Summariser, TokenCounter};
 use agent_library::AssetId;
+use agent_library::instructions::InstructionPlaces;
 use agent_llm::{KeySource, ProviderSettings, ProxySettings, RetrySettings};
 use agent_policy::{HostList, KnownSecrets, NetworkPolicy, PathRules, Places, PolicySettings, SecretsError};
 use agent_protocol::{Object, ToolChoice};
-use agent_runtime::{RuntimeSettings, blocks};
+use agent_runtime::{ContextPlaces, CoreToolSettings, MemorySettings, RuntimeSettings, blocks, project_name};
 use agent_store::{Clock, StoreSettings};
 use agent_tools::ToolOverride;
 use agent_tools::code::{CodeLimits, CodeToolSettings};
@@ -120,6 +122,18 @@ impl Settings<'_> {
         }
     }
 
+    /// What core's own tools work with; a skill may take so many tokens.
+    pub(crate) fn core_tools(&self, skill_tokens: u64) -> CoreToolSettings {
+        let plan = &self.config.plan;
+        CoreToolSettings {
+            project: self.places.project.clone(),
+            skills_dir: self.places.home.join("skills"),
+            skill_tokens,
+            plan_template: plan.template_name.clone(),
+            plans_dir: resolved(&plan.default_dir.resolve(&self.places)),
+        }
+    }
+
     /// From what size on a result becomes an artifact: about four bytes a token, the smaller threshold counts.
     fn result_bytes(&self) -> usize {
         let by_tokens = self.config.artifact_threshold_tokens().saturating_mul(4);
@@ -149,7 +163,24 @@ impl Settings<'_> {
     /// # Errors
     /// If a profile names no model.
     pub(crate) fn roles(&self) -> Result<Roles, ProfileError> {
-        Ok(Roles { compact: self.config.model_for(self.config.compact.model_profile.as_ref())? })
+        let config = self.config;
+        Ok(Roles {
+            compact: config.model_for(config.compact.model_profile.as_ref())?,
+            extract: config.model_for(config.memory.extract_model_profile.as_ref())?,
+            recall: config.model_for(config.memory.recall_model_profile.as_ref())?,
+        })
+    }
+
+    /// Where instruction files and skills are (INS-1, SKL-1).
+    fn context_places(&self) -> ContextPlaces {
+        ContextPlaces {
+            instructions: InstructionPlaces {
+                home: Some(self.places.home.clone()),
+                project: Some(self.places.project.clone()),
+                user_home: self.edges.user_home.clone(),
+            },
+            skills_dir: self.places.home.join("skills"),
+        }
     }
 
     /// When and how older turns are summarised (CMP-5, CMP-8).
@@ -183,12 +214,30 @@ impl Settings<'_> {
         }
     }
 
+    /// How memories are kept; nothing if they are switched off (MEM-8).
+    pub(crate) fn memory(&self) -> Option<MemorySettings> {
+        let memory = self.config.memory.enabled.then_some(&self.config.memory)?;
+        Some(MemorySettings {
+            home: self.places.home.clone(),
+            memory_dir: memory.memory_dir.resolve(&self.places),
+            project: project_name(&self.places.project),
+            categories: memory.categories.iter().map(|category| kind(*category)).collect(),
+            every_messages: memory.extract_every_messages.into(),
+            every_tokens: memory.extract_every_tokens,
+            idle: Duration::from_secs(memory.idle_seconds),
+            catalog_tokens: memory.catalog_max_tokens,
+            recall_top_k: usize::try_from(memory.recall_top_k).unwrap_or(usize::MAX),
+            recall_tokens: memory.memory_context_token_budget,
+        })
+    }
+
     pub(crate) fn runtime(&self, roles: &Roles) -> RuntimeSettings {
         let config = self.config;
         RuntimeSettings {
             project: self.places.project.clone(),
             model: model_settings(&config.model),
             budgets: self.budgets(roles),
+            places: self.context_places(),
             compacting: self.compacting(roles),
             limits: self.limits(),
             cancel_timeout: Duration::from_millis(config.runtime.cancel_timeout_ms),
@@ -257,9 +306,13 @@ impl Settings<'_> {
 pub(crate) struct Roles {
     /// Summarises.
     pub(crate) compact: ModelConfig,
+    /// Finds out what is to be remembered.
+    pub(crate) extract: ModelConfig,
+    /// Chooses what is brought back.
+    pub(crate) recall: ModelConfig,
 }
 
-fn model_settings(model: &ModelConfig) -> ModelSettings {
+pub(crate) fn model_settings(model: &ModelConfig) -> ModelSettings {
     ModelSettings {
         name: model.name.clone(),
         temperature: Some(model.temperature),
@@ -289,6 +342,15 @@ fn sessions_dir(database: &Path) -> PathBuf {
             database.with_file_name(name)
         }
         _ => database.with_file_name("sessions"),
+    }
+}
+
+fn kind(category: MemoryCategory) -> agent_library::memory::MemoryCategory {
+    use agent_library::memory::MemoryCategory as Kind;
+    match category {
+        MemoryCategory::User => Kind::User,
+        MemoryCategory::Feedback => Kind::Feedback,
+        MemoryCategory::Reference => Kind::Reference,
     }
 }
 

@@ -35,6 +35,9 @@ pub(crate) enum Command {
     /// Remove what is not needed any more; shows first what that would be
     #[command(subcommand, after_help = "Example: soong-agent cleanup artifacts --older-than 30d")]
     Cleanup(CleanupCommand),
+    /// Look at what is remembered over sessions, or forget some of it
+    #[command(subcommand, after_help = "Example: soong-agent memory list")]
+    Memory(MemoryCommand),
     /// List the tools, which of them are available, and why not
     #[command(after_help = "\
 Examples:
@@ -108,6 +111,7 @@ Examples:
   soong-agent replay last
   soong-agent replay sess_… --debug | less
   soong-agent replay last --run 1
+  soong-agent replay last --context
   soong-agent replay sess_… --run run_… --turn 2 > request.json")]
 pub(crate) struct ReplayArguments {
     /// The session: its id, a beginning of it (8 characters or more), or `last`, the latest of the project
@@ -123,6 +127,10 @@ pub(crate) struct ReplayArguments {
     /// sent, what they cost. What tools were given and gave back is not among it; see --turn
     #[arg(long)]
     pub(crate) debug: bool,
+    /// What went into every request and what was left out and why, with its tokens: how the context window was used, and
+    /// what became of earlier turns
+    #[arg(long, conflicts_with_all = ["debug", "turn", "request"])]
+    pub(crate) context: bool,
     /// Show what looks like a key or password
     #[arg(long)]
     pub(crate) include_sensitive: bool,
@@ -178,6 +186,48 @@ pub(crate) struct CleanupArtifacts {
     /// Do it
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MemoryCommand {
+    /// List what is remembered, the latest first
+    List(MemoryListArguments),
+    /// Show a memory: where it comes from, and its text
+    #[command(after_help = "Example: soong-agent memory show mem_…")]
+    Show {
+        /// The memory: its id, or a beginning of it (8 characters or more behind mem_)
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Remove memories, at once
+    #[command(after_help = "\
+What was removed is printed. The messages that a memory comes from stay in their session.
+
+Example: soong-agent memory forget mem_… mem_…")]
+    Forget {
+        /// The memories: their ids, or beginnings of them
+        #[arg(value_name = "ID", required = true)]
+        ids: Vec<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+One line each: the memory, its kind, when it was last written, its project, what it says in short. Ids are
+cut to what tells them apart; commands take them so. Where stdout is no terminal the columns are separated
+by tabs, ids and projects are whole, times are UTC, as RFC 3339 writes them.
+
+Examples:
+  soong-agent memory list
+  soong-agent memory list --path ~/project
+  soong-agent memory list --all | cut -f 1,5")]
+pub(crate) struct MemoryListArguments {
+    /// Those of this project, besides those that hold everywhere [default: the current folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) path: Option<PathBuf>,
+    /// Those of all projects
+    #[arg(long, conflicts_with = "path")]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, Subcommand)]

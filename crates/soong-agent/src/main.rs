@@ -5,13 +5,14 @@
 //!
 //! Read in this order: [`cli`] (the command line), [`run`] (the main command), [`view`] (what people see), [`prompt`] (what
 //! they are asked), [`exit`] (what scripts see); then [`sessions`], [`replay`] and [`cleanup`], which look at what is
-//! [`stored`].
+//! [`stored`], and [`memory`], which looks at what is remembered.
 
 mod cleanup;
 mod cli;
 mod config;
 mod exit;
 mod lines;
+mod memory;
 mod message;
 mod moment;
 mod output;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Sessions(arguments) => sessions::run(arguments, &mut output),
         Command::Replay(arguments) => replay::run(arguments, &mut output),
         Command::Cleanup(command) => cleanup::run(command, &mut output),
+        Command::Memory(command) => memory::run(command, &mut output),
         Command::Tools { name } => tools::run(name.as_deref(), &mut output),
         Command::Config(command) => config::run(command, &mut output),
     };

@@ -1,6 +1,8 @@
 //! `soong-agent replay`.
 
 mod branches;
+mod context;
+mod rows;
 mod timeline;
 mod which;
 
@@ -16,6 +18,7 @@ use crate::moment;
 use crate::output::{Look, Output};
 use crate::standing;
 use crate::stored::{self, Which, below_home, nothing_yet};
+use context::Contexts;
 use timeline::{Ending, Timeline};
 use which::WhichRun;
 
@@ -35,9 +38,9 @@ pub(crate) fn run(arguments: ReplayArguments, output: &mut Output) -> Outcome {
             }
             Part::Run(run) => {
                 let run = run.find(archive, &session).await?;
-                timeline(archive, &session, Some(&run), &arguments, output).await
+                shown(archive, &session, Some(&run), &arguments, output).await
             }
-            Part::Session => timeline(archive, &session, None, &arguments, output).await,
+            Part::Session => shown(archive, &session, None, &arguments, output).await,
         }
     })
 }
@@ -109,6 +112,48 @@ fn harmless(json: &str) -> String {
     shown
 }
 
+async fn shown(
+    archive: &Archive,
+    session: &SessionId,
+    run: Option<&RunId>,
+    arguments: &ReplayArguments,
+    output: &mut Output,
+) -> Outcome {
+    if arguments.context {
+        return contexts(archive, session, run, arguments, output).await;
+    }
+    timeline(archive, session, run, arguments, output).await
+}
+
+/// CTX-1: what went into every request, page by page as a timeline.
+async fn contexts(
+    archive: &Archive,
+    session: &SessionId,
+    run: Option<&RunId>,
+    arguments: &ReplayArguments,
+    output: &mut Output,
+) -> Outcome {
+    let listing = archive.session(session).await?;
+    let mut report = match run {
+        Some(run) => archive.run_context(run, arguments.include_sensitive).await?,
+        None => archive.session_context(session, arguments.include_sensitive).await?,
+    };
+    if let Some(run) = run {
+        check_session(&report.session().session_id, session, run)?;
+    }
+    let mut contexts = Contexts::new(output.page_look());
+    let page = header(&listing, output.page_look()) + &contexts.legend();
+    output.page(&page);
+    while let Some(entries) = report.next().await? {
+        output.page(&contexts.page(&entries));
+        if output.is_gone() {
+            return Ok(Exit::Completed);
+        }
+    }
+    output.page(&contexts.end(&ending(&listing, report.run().is_none_or(|run| !run.status.is_terminal()))));
+    Ok(Exit::Completed)
+}
+
 /// Page by page: the first is printed before the second is read.
 async fn timeline(
     archive: &Archive,
@@ -120,12 +165,16 @@ async fn timeline(
     let listing = archive.session(session).await?;
     let mut replay = match run {
         Some(run) => archive.replay_run(run, arguments.include_sensitive).await?,
+        None if arguments.debug => archive.replay_all_agents(session, arguments.include_sensitive).await?,
         None => archive.replay_session(session, None, None, arguments.include_sensitive).await?,
     };
     if let Some(run) = run {
         check_session(&replay.session().session_id, session, run)?;
     }
-    let mut timeline = Timeline::new(output.page_look(), arguments.debug, run.is_none(), &listing.summary.session.cwd);
+    // Of a run its own agent's events are told, of a session those of the agent the user talks to.
+    let agent = replay.run().map_or(&replay.session().root_agent_id, |run| &run.agent_id).clone();
+    let project = &listing.summary.session.cwd;
+    let mut timeline = Timeline::new(output.page_look(), arguments.debug, run.is_none(), agent, project);
     let page = header(&listing, output.page_look());
     output.page(&page);
     while let Some(page) = replay.next().await? {
@@ -136,6 +185,9 @@ async fn timeline(
     }
     output.page(&timeline.end(&ending(&listing, replay.run().is_none_or(|run| !run.status.is_terminal()))));
     output.page(&replay.children().iter().map(child).collect::<String>());
+    if arguments.debug {
+        output.page(&replay.internal().iter().map(child).collect::<String>());
+    }
     Ok(Exit::Completed)
 }
 

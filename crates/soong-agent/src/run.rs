@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agent_core::{
-    AgentRuntime, EventStream, EventType, PermissionDecision, RunHandle, RuntimeError, RuntimeEvent, SessionId,
+    AgentRuntime, Background, EventStream, EventType, PermissionDecision, RunHandle, RuntimeError, RuntimeEvent, SessionId,
     StartOptions, StoreError, quote_argv,
 };
 use tokio::sync::mpsc;
@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use crate::Outcome;
 use crate::cli::RunArguments;
 use crate::exit::{Exit, Failure};
+use crate::lines;
 use crate::message::{self, Message};
 use crate::output::{Colour, Output};
 use crate::prompt::{self, Answer, Asker, Channel, Question};
@@ -22,6 +23,13 @@ use crate::view::View;
 
 /// How often the status line is drawn.
 const TICK: Duration = Duration::from_millis(120);
+/// How long is waited for what goes on beside a run that is over (MEM-9).
+const AFTERWARDS: Duration = Duration::from_secs(3);
+
+/// What is going on then.
+const REMEMBERING: &str = "finding out what to remember";
+/// What is said when it takes too long.
+const NOT_REMEMBERED: &str = "finding out what to remember takes longer: it is done when this session is gone on with";
 
 pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
     let session = arguments.session_id.as_deref().map(|id| Which::parse("--session-id", id)).transpose()?;
@@ -171,7 +179,7 @@ async fn drive(
         last: None,
     };
     face.watch(events).await?;
-    Ok(face.leave().await)
+    Ok(face.leave(agent).await)
 }
 
 /// A run and the person in front of it.
@@ -274,7 +282,33 @@ impl Face<'_> {
         self.view.how_to_go_on(session, &self.wanted.started_by);
     }
 
-    async fn leave(mut self) -> Left {
+    /// Gives what goes on beside the run a moment; whether the user wants to leave at once instead.
+    async fn afterwards(&mut self, agent: &AgentRuntime) -> Option<u8> {
+        let Background { remembering, summarising } = agent.background();
+        if !remembering && !summarising {
+            return None;
+        }
+        self.view.waits_for(if remembering { REMEMBERING } else { lines::SUMMARISING });
+        let mut work = std::pin::pin!(agent.background_work());
+        let mut late = std::pin::pin!(tokio::time::sleep(AFTERWARDS));
+        let mut ticks = tokio::time::interval(TICK);
+        let (left_by, is_late) = loop {
+            tokio::select! {
+                biased;
+                number = self.signals.next() => break (Some(number), false),
+                () = &mut work => break (None, false),
+                () = &mut late => break (None, true),
+                _ = ticks.tick(), if self.view.output.style.live => self.view.tick(),
+            }
+        };
+        self.view.waited();
+        if is_late && agent.background().remembering {
+            self.view.note(NOT_REMEMBERED);
+        }
+        left_by
+    }
+
+    async fn leave(mut self, agent: &AgentRuntime) -> Left {
         let signal = self.cancelled_by.map(Exit::Signal);
         if let (true, Some(signal)) = (self.leaving, signal) {
             self.say_what_is_left();
@@ -283,7 +317,13 @@ impl Face<'_> {
         let result = self.run.wait().await;
         self.view.end(&result, self.last.as_ref());
         self.say_what_is_left();
-        Left::Ended(signal.unwrap_or_else(|| Exit::of_run(&result, self.unanswered)))
+        let exit = signal.unwrap_or_else(|| Exit::of_run(&result, self.unanswered));
+        match (self.afterwards(agent).await, signal) {
+            // The second one.
+            (Some(_), Some(signal)) => Left::AtOnce(signal),
+            // The run is done whatever becomes of the rest.
+            _ => Left::Ended(exit),
+        }
     }
 }
 

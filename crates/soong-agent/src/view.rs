@@ -116,6 +116,17 @@ impl<'o> View<'o> {
         self.status.begin(format!("waiting for {}", self.model), Instant::now());
     }
 
+    /// Something is waited for although the run is over.
+    pub(crate) fn waits_for(&mut self, what: &str) {
+        self.status.begin(what, Instant::now());
+    }
+
+    /// Nothing is any more.
+    pub(crate) fn waited(&mut self) {
+        self.status.end();
+        self.settle();
+    }
+
     pub(crate) fn note(&mut self, line: &str) {
         self.settle();
         self.output.marked("note  ", Colour::Dim, line);
@@ -149,4 +160,3 @@ impl<'o> View<'o> {
 fn is_waited_for(event: &RuntimeEvent) -> bool {
     text(event, "mode") == Some("recovery")
 }
-

@@ -1,6 +1,6 @@
 //! From gathered sources to a request: the epoch it belongs to, its report, and room where it does not fit.
 
-use agent_protocol::{EndReason, EventDraft, EventType, RunId};
+use agent_protocol::{EndReason, ErrorPayload, EventDraft, EventType, RunId};
 
 use super::{Counts, Effect, Out, Phase, RequestNo, Run, Sources, ending};
 use crate::compose::{ContextReport, compose, request_metadata};
@@ -102,6 +102,12 @@ impl Run {
         self.note_epoch(&sources);
         self.sources = Some(sources);
         self.ask(out);
+    }
+
+    pub(super) fn on_sources_failed(&mut self, error: ErrorPayload, out: &mut Out) {
+        if matches!(self.phase, Phase::Gathering) {
+            self.conclude(EndReason::Failed, Some(error), out);
+        }
     }
 
     /// A changed fixed part begins a new epoch; which of them changed is for the report.

@@ -247,6 +247,7 @@ impl Run {
         match input {
             Input::Start { content } => self.start(content, out),
             Input::Sources(sources) => self.on_sources(*sources, out),
+            Input::SourcesFailed(error) => self.on_sources_failed(error, out),
             Input::ModelDone { request, reply } => self.on_reply(request, reply, out),
             Input::ModelFailed { request, fault, error, partial } => {
                 self.on_model_failed(request, fault, error, partial, out);

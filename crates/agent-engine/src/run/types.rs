@@ -45,6 +45,8 @@ pub enum Input {
     },
     /// The answer to [`Effect::Gather`].
     Sources(Box<Sources>),
+    /// There is no answer to [`Effect::Gather`]: the run cannot go on.
+    SourcesFailed(ErrorPayload),
     /// The model's complete reply, never assembled here.
     ModelDone {
         /// The request it answers.
@@ -325,6 +327,14 @@ pub struct Compacting {
     pub by: Option<Summariser>,
     /// How the run's own model is asked for a summary, if otherwise than for an answer.
     pub temperature: Option<f64>,
+}
+
+impl Compacting {
+    /// Whether anything is ever summarised.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.background || self.at_end || self.recovery == Recovery::Summary
+    }
 }
 
 /// What happens when a request does not fit.

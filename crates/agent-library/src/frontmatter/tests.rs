@@ -37,7 +37,9 @@ fn only_the_first_block_counts() {
     check("---\nid: a\n---\nA\n---\nB\n", Some("id: a\n"), false, "A\n---\nB\n", 4);
     check("A\n---\nB\n---\n", None, false, "A\n---\nB\n---\n", 1);
     // Not at the beginning, not three dashes, not on a line of its own.
-    for text in ["\n---\nid: a\n---\n", " ---\nid: a\n---\n", "----\nid: a\n----\n", "--- a\n---\n", "--\n", "", "\u{feff}"] {
+    for text in
+        ["\n---\nid: a\n---\n", " ---\nid: a\n---\n", "----\nid: a\n----\n", "--- a\n---\n", "--\n", "", "\u{feff}"]
+    {
         let document = split(text);
         assert_eq!((document.frontmatter, document.unclosed), (None, false), "{text:?}");
     }
@@ -46,7 +48,8 @@ fn only_the_first_block_counts() {
 /// INST-09: an opening fence that nothing closes is told apart; `...` closes nothing.
 #[test]
 fn unclosed() {
-    for text in ["---", "---\n", "---\nid: a\n", "---\nid: a\n...\nBody\n", "---\nid: a\n --- \n", "---\nid: a\n---x\n"] {
+    for text in ["---", "---\n", "---\nid: a\n", "---\nid: a\n...\nBody\n", "---\nid: a\n --- \n", "---\nid: a\n---x\n"]
+    {
         check(text, None, true, text, 1);
     }
 }
@@ -111,7 +114,7 @@ fn errors_are_one_line() {
 /// A block is no way to take memory or time: its size, its depth and what its anchors grow to are bounded.
 #[test]
 fn bounds() {
-    let nine = |of: &str| vec![of; 9].join(",");
+    let nine = |of: &str| [of; 9].join(",");
     let mut bomb = format!("a: &a [{}]\n", nine("x"));
     for (name, of) in [("b", "*a"), ("c", "*b"), ("d", "*c"), ("e", "*d")] {
         bomb.push_str(&format!("{name}: &{name} [{}]\n", nine(of)));

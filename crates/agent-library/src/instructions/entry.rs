@@ -72,8 +72,8 @@ impl Display for EntryProblem {
 pub(super) fn describe(found: Found, level: Level, places: &Resolved) -> InstructionEntry {
     let Found { named, resolved, depth } = found;
     let shown = match level {
-        Level::User => places.from_user(&named),
-        Level::Project => places.from_project(&named),
+        Level::User => places.below_user(&named),
+        Level::Project => places.below_project(&named),
     };
     let (fields, problem) = match source::head(&resolved, HEAD) {
         Err(error) => (Vec::new(), Some(EntryProblem::Unreadable(error.why()))),

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::{Level, NAMES, SKIPPED};
+use crate::source::{self, target};
 
 /// Where instruction files are looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,12 +50,12 @@ impl Resolved {
     }
 
     /// The path to show for a file of the project: from its root.
-    pub(super) fn from_project(&self, named: &Path) -> PathBuf {
+    pub(super) fn below_project(&self, named: &Path) -> PathBuf {
         self.project.as_deref().and_then(|project| named.strip_prefix(project).ok()).unwrap_or(named).to_owned()
     }
 
     /// The path to show for a file of the user's: as the home was given, with `~` where that can be said.
-    pub(super) fn from_user(&self, named: &Path) -> PathBuf {
+    pub(super) fn below_user(&self, named: &Path) -> PathBuf {
         let below = self.home.as_deref().and_then(|home| named.strip_prefix(home).ok());
         let path = match (&self.given.home, below) {
             (Some(home), Some(below)) => home.join(below),
@@ -71,7 +72,7 @@ fn is_users(home: &Path, path: &Path) -> bool {
     }
     let Ok(below) = path.strip_prefix(home.join("rules")) else { return false };
     let folders_count = below.parent().is_some_and(|folders| folders.iter().all(|name| is_open(name, Kind::Rules)));
-    folders_count && path.file_name().is_some_and(is_rule) && target(home, path).is_some()
+    folders_count && path.file_name().is_some_and(source::is_markdown) && target(home, path).is_some()
 }
 
 fn is_projects(project: &Path, path: &Path) -> bool {
@@ -104,23 +105,4 @@ pub(super) enum Kind {
 pub(super) fn is_open(name: &OsStr, kind: Kind) -> bool {
     let hidden = kind == Kind::Rules && name.as_bytes().starts_with(b".");
     !hidden && !SKIPPED.iter().any(|skipped| name == *skipped)
-}
-
-/// Whether a file of this name among the user's rules is one.
-pub(super) fn is_rule(name: &OsStr) -> bool {
-    let name = name.as_bytes();
-    name.ends_with(b".md") && !name.starts_with(b".")
-}
-
-/// The regular file that a path stands for: itself, or what a link leads to, if that is below `root` too.
-pub(super) fn target(root: &Path, path: &Path) -> Option<PathBuf> {
-    let known = path.symlink_metadata().ok()?;
-    if known.is_file() {
-        return Some(path.to_owned());
-    }
-    if !known.is_symlink() {
-        return None;
-    }
-    let real = fs::canonicalize(path).ok()?;
-    (real.starts_with(root) && real.symlink_metadata().is_ok_and(|known| known.is_file())).then_some(real)
 }

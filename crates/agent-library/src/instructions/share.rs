@@ -96,7 +96,7 @@ impl Loaded<'_> {
         let Cut { left_out, next_line, .. } = self.cut_at(end);
         let kept = &self.body.text[..end];
         let between = if kept.is_empty() || kept.ends_with('\n') { "" } else { "\n" };
-        let what = if kept.is_empty() { "No room for this file" } else { "Cut here" };
+        let what = if kept.is_empty() { "No room" } else { "Cut here" };
         format!(
             "{kept}{between}[{what}: {left_out} bytes are left out. Read on with code.read_file, path `{}`, start_line {next_line}.]",
             self.shown

@@ -8,8 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::places::{Kind, is_open, is_rule, target};
+use super::places::{Kind, is_open};
 use super::{NAMES, ScanLimits, ScanReport, Stop};
+use crate::source::{is_markdown, target};
 
 /// The clock is looked at once for so many names.
 const NAMES_PER_LOOK: usize = 256;
@@ -69,7 +70,8 @@ impl<'a> Walk<'a> {
     /// The user's rules.
     pub(super) fn rules(&mut self, home: &Path) -> Vec<Found> {
         let rules = home.join("rules");
-        if !rules.symlink_metadata().is_ok_and(|known| known.is_dir()) {
+        if rules.is_symlink() {
+            self.report.links_out += 1;
             return Vec::new();
         }
         let mut found = Vec::new();
@@ -103,6 +105,10 @@ impl<'a> Walk<'a> {
         let mut waiting = VecDeque::from([root]);
         while let Some(folder) = waiting.pop_front() {
             if self.report.stopped.is_some() || self.out_of_time() {
+                // Whatever was spent before: what lies in the project's root is never passed over.
+                if kind == Kind::Project && folder.depth == 0 {
+                    each(self, &folder, Listing { files: NAMES.map(OsString::from).into(), ..Listing::default() });
+                }
                 return;
             }
             let Some(mut listing) = self.list(&folder, kind) else { continue };
@@ -204,6 +210,6 @@ impl<'a> Walk<'a> {
 fn is_wanted(name: &OsStr, kind: Kind) -> bool {
     match kind {
         Kind::Project => NAMES.iter().any(|known| name == *known),
-        Kind::Rules => is_rule(name),
+        Kind::Rules => is_markdown(name),
     }
 }

@@ -2,11 +2,8 @@
 
 use std::ffi::OsStr;
 
-use super::{
-    MemoryEntry, MemoryError,
-    folder::{Folder, Put},
-    text::one_line,
-};
+use super::{MemoryEntry, MemoryError, draft::Put, folder::Folder};
+use crate::shown;
 
 /// The file.
 pub(super) const NAME: &str = "MEMORY.md";
@@ -77,12 +74,12 @@ fn generated(entries: &[MemoryEntry]) -> String {
 
 fn line(entry: &MemoryEntry) -> String {
     let MemoryEntry { id, category, path, .. } = entry;
-    let mut line = format!("- [{id}]({path}) {category}: {}", one_line(&entry.summary, 160));
+    let mut line = format!("- [{id}]({path}) {category}: {}", shown::line(&entry.summary, 160));
     if !entry.tags.is_empty() {
-        line += &format!("; tags: {}", one_line(&entry.tags.join(", "), 80));
+        line += &format!("; tags: {}", shown::line(&entry.tags.join(", "), 80));
     }
     if let Some(project) = &entry.project {
-        line += &format!("; project: {}", one_line(project, 200));
+        line += &format!("; project: {}", shown::line(project, 200));
     }
     // Nothing a memory says opens a comment or a tag.
     line.replace('<', "\\<") + "\n"

@@ -1,11 +1,14 @@
 //! One memory, as its file says it.
 
-use std::fmt;
+use std::{fmt, path::Path};
 
 use serde::Deserialize;
 
 use super::{MemoryCategory, MemoryId, Moment};
-use crate::frontmatter::{FrontmatterError, split};
+use crate::{
+    frontmatter::{FrontmatterError, split},
+    shown,
+};
 
 /// One memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,11 +130,10 @@ impl MemoryProblem {
     }
 }
 
-/// `path:line:column: message`, with control characters written as numbers.
+/// `path:line:column: message`.
 impl fmt::Display for MemoryProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plain = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-        f.write_str(&self.path.chars().map(plain).collect::<String>())?;
+        f.write_str(&shown::path(Path::new(&self.path)))?;
         for place in [self.line, self.column].into_iter().flatten() {
             write!(f, ":{place}")?;
         }

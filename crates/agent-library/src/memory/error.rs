@@ -86,6 +86,17 @@ impl MemoryError {
     pub(super) fn os(step: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
         Self::Os { step, path: path.to_owned(), source: source.into() }
     }
+
+    /// What is wrong with a file, without its path.
+    pub(super) fn about_it(&self) -> String {
+        match self {
+            Self::Link { .. } => "it is a link, which is not followed; put what it leads to in its place".to_owned(),
+            Self::NotA { expected, .. } => format!("it is not {expected}; move it away"),
+            Self::TooBig { limit, .. } => format!("it is larger than {limit} bytes; shorten it"),
+            Self::Os { step, source, .. } => format!("cannot {step} it: {source}"),
+            other => other.to_string(),
+        }
+    }
 }
 
 /// Why a batch of decisions was not applied. Its cursor must not move (MEM-6).

@@ -3,26 +3,20 @@
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
-    io::{self, Read, Write},
-    os::{
-        fd::{AsRawFd, OwnedFd},
-        unix::ffi::OsStrExt,
-    },
+    io::{self, Read},
+    os::{fd::OwnedFd, unix::ffi::OsStrExt},
     path::{Component, Path, PathBuf},
 };
 
 use rustix::{
-    fs::{
-        AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, chmodat, fchmod, fstat, fsync, linkat, mkdirat, openat, renameat,
-        renameat_with, statat, unlinkat,
-    },
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, chmodat, fchmod, fstat, fsync, mkdirat, openat, statat, unlinkat},
     io::Errno,
 };
 
-use super::MemoryError;
-
-/// What a new file is called until it is whole, where it cannot be written without a name. Only who has the lock writes.
-pub(super) const DRAFT: &str = ".memory-draft.tmp";
+use super::{
+    MemoryError,
+    draft::{Draft, PRIVATE, Put},
+};
 
 /// A folder.
 #[derive(Debug)]
@@ -31,21 +25,14 @@ pub(super) struct Folder {
     path: PathBuf,
 }
 
-/// What came of replacing a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Put {
-    Done,
-    /// Something else is there than was said.
-    Changed,
-}
-
 impl Folder {
     /// The memory folder. A link on the way counts as where it leads, which must be inside home. `None` if it does not
     /// exist and is not to be made.
     pub(super) fn memory(home: &Path, memory_dir: &Path, make: bool) -> Result<Option<Self>, MemoryError> {
         let Some((existing, missing)) = resolve(home, memory_dir)? else { return Ok(None) };
         let flags = HOLD | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let root = rustix::fs::open("/", flags, Mode::empty()).map_err(|e| MemoryError::os("open", Path::new("/"), e))?;
+        let root =
+            rustix::fs::open("/", flags, Mode::empty()).map_err(|e| MemoryError::os("open", Path::new("/"), e))?;
         let mut here = Self { fd: root, path: PathBuf::from("/") };
         for part in existing.components() {
             let Component::Normal(name) = part else { continue };
@@ -61,6 +48,11 @@ impl Folder {
             }
         }
         Ok(Some(here))
+    }
+
+    /// The folder itself, for calls that work in it.
+    pub(super) fn fd(&self) -> &OwnedFd {
+        &self.fd
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -162,7 +154,7 @@ impl Folder {
         let path = self.path.join(name);
         let failed = |error: io::Error| MemoryError::os("write", &path, error);
         let mut draft = Draft::make(self).map_err(failed)?;
-        draft.file.write_all(bytes).and_then(|()| draft.file.sync_all()).map_err(failed)?;
+        draft.fill(bytes).map_err(failed)?;
         // Compare before rename (MEM-07): people take no lock.
         let limit = before.map_or(0, |before| before.len() as u64);
         let put = match self.read(name, limit) {
@@ -186,13 +178,19 @@ impl Folder {
     /// Opens the file that is locked; made with mode 0600 if there is none.
     pub(super) fn open_lock(&self, name: &OsStr) -> Result<File, MemoryError> {
         let path = self.path.join(name);
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = match openat(&self.fd, name, flags, Mode::from_raw_mode(0o600)) {
-            Ok(fd) => File::from(fd),
-            Err(Errno::LOOP) => return Err(MemoryError::Link { path }),
-            Err(error) => return Err(MemoryError::os("open the lock", &path, error)),
+        let open = |more: OFlags| {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | more;
+            openat(&self.fd, name, flags, PRIVATE).map(File::from)
         };
-        Ok(file)
+        let opened = match open(OFlags::CREATE | OFlags::EXCL) {
+            Ok(made) => fchmod(&made, PRIVATE).map(|()| made),
+            Err(Errno::EXIST) => open(OFlags::empty()),
+            Err(error) => Err(error),
+        };
+        match opened {
+            Err(Errno::LOOP) => Err(MemoryError::Link { path }),
+            opened => opened.map_err(|error| MemoryError::os("open the lock", &path, error)),
+        }
     }
 
     /// Whether a name still stands for an open file.
@@ -252,97 +250,4 @@ fn resolve(home: &Path, memory_dir: &Path) -> Result<Option<(PathBuf, Vec<OsStri
         missing.push(name.to_owned());
         here = parent;
     }
-}
-
-/// A file on its way to its name. It is gone when this is dropped before it got there.
-struct Draft<'f> {
-    folder: &'f Folder,
-    file: File,
-    has_name: bool,
-}
-
-impl<'f> Draft<'f> {
-    fn make(folder: &'f Folder) -> io::Result<Self> {
-        discard(folder)?;
-        let mode = Mode::from_raw_mode(0o600);
-        let draft = match nameless(folder, mode) {
-            Some(file) => Self { folder, file, has_name: false },
-            None => {
-                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let file = File::from(openat(&folder.fd, DRAFT, flags, mode)?);
-                Self { folder, file, has_name: true }
-            }
-        };
-        fchmod(&draft.file, mode)?;
-        Ok(draft)
-    }
-
-    fn take_name(mut self, name: &OsStr, replaces: bool) -> io::Result<Put> {
-        let fd = &self.folder.fd;
-        if !self.has_name {
-            let here = by_descriptor(&self.file);
-            if !replaces {
-                return free_name(linkat(CWD, &here, fd, name, AtFlags::SYMLINK_FOLLOW));
-            }
-            linkat(CWD, &here, fd, DRAFT, AtFlags::SYMLINK_FOLLOW)?;
-            self.has_name = true;
-        }
-        if replaces {
-            renameat(fd, DRAFT, fd, name)?;
-            self.has_name = false;
-            return Ok(Put::Done);
-        }
-        let taken = match renameat_with(fd, DRAFT, fd, name, RenameFlags::NOREPLACE) {
-            // Not every file system can do this in one step. The draft's own name goes when this is dropped.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => linkat(fd, DRAFT, fd, name, AtFlags::empty()),
-            done => {
-                self.has_name = done.is_err();
-                done
-            }
-        };
-        free_name(taken)
-    }
-}
-
-fn free_name(taken: rustix::io::Result<()>) -> io::Result<Put> {
-    match taken {
-        Ok(()) => Ok(Put::Done),
-        Err(Errno::EXIST) => Ok(Put::Changed),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// What was left of a draft by a process that was killed.
-fn discard(folder: &Folder) -> io::Result<()> {
-    match unlinkat(&folder.fd, DRAFT, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-impl Drop for Draft<'_> {
-    fn drop(&mut self) {
-        if self.has_name {
-            // Nothing can be done about a failure; the next write tries again.
-            let _ = discard(self.folder);
-        }
-    }
-}
-
-/// A file without a name: of a process that is killed while it writes nothing stays behind. `None` where the file system
-/// has no such files, or no name could be given to it later.
-#[cfg(target_os = "linux")]
-fn nameless(folder: &Folder, mode: Mode) -> Option<File> {
-    let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
-    let file = File::from(openat(&folder.fd, ".", flags, mode).ok()?);
-    std::fs::metadata(by_descriptor(&file)).is_ok().then_some(file)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn nameless(_folder: &Folder, _mode: Mode) -> Option<File> {
-    None
-}
-
-fn by_descriptor(file: &File) -> PathBuf {
-    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }

@@ -3,10 +3,7 @@
 use std::{collections::BTreeMap, ffi::OsStr};
 
 use super::{
-    Based, MemoryCategory, MemoryEntry, MemoryError, MemoryId, MemoryProblem,
-    folder::Folder,
-    id::PREFIX,
-    name,
+    Based, MemoryCategory, MemoryEntry, MemoryError, MemoryId, MemoryProblem, folder::Folder, id::PREFIX, name,
 };
 
 /// Files that are read, of all categories together.
@@ -165,8 +162,7 @@ impl Reading {
     }
 
     fn problem(&mut self, path: &str, error: &MemoryError) {
-        let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-        self.listing.problems.push(MemoryProblem::of(path, format!("{error}{cause}")));
+        self.listing.problems.push(MemoryProblem::of(path, error.about_it()));
     }
 }
 

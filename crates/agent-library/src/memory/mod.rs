@@ -9,6 +9,7 @@
 mod catalog;
 mod category;
 mod decision;
+mod draft;
 mod entry;
 mod error;
 mod folder;

@@ -106,11 +106,7 @@ pub(super) const MOST_TAG: usize = 40;
 
 /// Whether what a decision would write may be written. Whether it may stand where it is to be written is another
 /// matter.
-pub(super) fn check(
-    decision: &Decision,
-    sources: &Sources,
-    is_secret: &dyn Fn(&str) -> bool,
-) -> Result<(), Refusal> {
+pub(super) fn check(decision: &Decision, sources: &Sources, is_secret: &dyn Fn(&str) -> bool) -> Result<(), Refusal> {
     if !decision.source_node_ids.iter().any(|id| sources.nodes.contains_key(id)) {
         return Err(Refusal::NoSource);
     }

@@ -1,12 +1,7 @@
 //! The catalog a model gets to see (MEM-11, MEM-12).
 
-use super::{
-    MemoryEntry, MemoryListing,
-    text::{cut, one_line},
-};
-
-/// Characters of a line.
-const LONGEST_LINE: usize = 160;
+use super::{MemoryEntry, MemoryListing};
+use crate::shown;
 
 const TAG: &str = "memory_catalog";
 
@@ -56,22 +51,7 @@ fn framed(lines: &[String], shown: usize) -> String {
     text + &format!("</{TAG}>")
 }
 
+/// One line without what is not seen; a closing tag in it loses its power.
 fn line(entry: &MemoryEntry) -> String {
-    let summary = tame(&one_line(&entry.summary, LONGEST_LINE));
-    cut(&format!("- {} [{}] {summary}", entry.id, entry.category), LONGEST_LINE)
-}
-
-/// A closing tag loses its power, whichever it is.
-fn tame(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('<') {
-        let (before, tag) = rest.split_at(at + 1);
-        out.push_str(before);
-        rest = tag;
-        if rest.trim_start().starts_with('/') {
-            out.push('\\');
-        }
-    }
-    out + rest
+    shown::line(&format!("- {} [{}] {}", entry.id, entry.category, entry.summary), shown::FIELD)
 }

@@ -119,7 +119,9 @@ fn speaker(line: &str) -> Option<&'static Speaker> {
         let rest = line.strip_prefix(word)?;
         let says = match in_brackets {
             true => rest.starts_with(']'),
-            false => rest.trim_start_matches(['*', '_', ' ']).starts_with([':', '：']) || (is_heading && rest.is_empty()),
+            false => {
+                rest.trim_start_matches(['*', '_', ' ']).starts_with([':', '：']) || (is_heading && rest.is_empty())
+            }
         };
         says.then_some(speaker)
     })
@@ -150,7 +152,8 @@ fn is_tool_output(lines: &[&str]) -> bool {
 }
 
 fn is_exit_code(line: &str) -> bool {
-    let code = ["exit code:", "exit code", "exit status:", "exit status"].iter().find_map(|said| line.strip_prefix(said));
+    let code =
+        ["exit code:", "exit code", "exit status:", "exit status"].iter().find_map(|said| line.strip_prefix(said));
     code.is_some_and(|code| !code.trim().is_empty() && code.trim().bytes().all(|b| b.is_ascii_digit()))
 }
 
@@ -167,7 +170,9 @@ fn is_test_line(line: &str) -> bool {
 /// `drwxr-xr-x 3 …`.
 fn is_listing_line(line: &str) -> bool {
     let Some(mode) = line.as_bytes().get(..10) else { return false };
-    matches!(mode[0], b'-' | b'd' | b'l') && mode[1..].iter().all(|b| b"rwxst-".contains(b)) && mode[1..].contains(&b'r')
+    matches!(mode[0], b'-' | b'd' | b'l')
+        && mode[1..].iter().all(|b| b"rwxst-".contains(b))
+        && mode[1..].contains(&b'r')
 }
 
 /// `2026-11-30T09:41:43 …`, `[info] …`, `warning: …`.
@@ -180,8 +185,10 @@ fn is_log_line(line: &str) -> bool {
             _ => have == form,
         })
     });
-    let level = ["trace", "debug", "info", "warn", "warning", "error"].iter().find_map(|level| line.strip_prefix(level));
-    stamp || level.is_some_and(|rest| rest.starts_with([']', ':', '[']) || rest.starts_with("  "))
+    let is_level = |level: &&str| {
+        line.strip_prefix(*level).is_some_and(|rest| rest.starts_with([']', ':', '[']) || rest.starts_with("  "))
+    };
+    stamp || ["trace", "debug", "info", "warn", "warning", "error"].iter().any(is_level)
 }
 
 /// `src/main.rs:12:  let x`, as searches and compilers write it.
@@ -219,7 +226,8 @@ fn is_checklist(lines: &[&str]) -> bool {
 }
 
 fn is_task_state(lines: &[&str]) -> bool {
-    let states = ["pending", "in_progress", "in progress", "running", "blocked", "completed", "done", "failed", "claimed"];
+    let states =
+        ["pending", "in_progress", "in progress", "running", "blocked", "completed", "done", "failed", "claimed"];
     let is_state = |line: &str| {
         let line = bare(line);
         let told = line.strip_prefix("status:").or_else(|| line.strip_prefix("state:")).map(str::trim);
@@ -238,7 +246,8 @@ fn has_task_id(line: &str) -> bool {
 }
 
 fn is_plan(lines: &[&str]) -> bool {
-    let headings = ["plan", "goal", "approach", "steps", "milestones", "risks", "open questions", "计划", "目标", "步骤", "风险"];
+    let headings =
+        ["plan", "goal", "approach", "steps", "milestones", "risks", "open questions", "计划", "目标", "步骤", "风险"];
     let is_heading = |line: &str| line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
     let is_plan_heading = |line: &str| is_heading(line) && headings.contains(&bare(line).trim_end_matches(':'));
     let is_step = |line: &str| {

@@ -40,6 +40,12 @@ impl MemoryStore {
         Ok(Self { home: home.to_owned(), memory_dir: memory_dir.to_owned(), wait: WAIT })
     }
 
+    /// The folder, as it was named: what paths of entries are below.
+    #[must_use]
+    pub fn memory_dir(&self) -> &Path {
+        &self.memory_dir
+    }
+
     /// Waits for other writers at most about this long, instead of ten seconds.
     #[must_use]
     pub fn with_lock_wait(self, wait: Duration) -> Self {
@@ -64,7 +70,7 @@ impl MemoryStore {
         self.entries()?.find(id).cloned()
     }
 
-    /// Removes a memory: its file, then its line in the catalog. Returns what was forgotten.
+    /// Removes a memory: its file and copies with its id, then its line in the catalog. Returns what was forgotten.
     ///
     /// # Errors
     /// As [`MemoryStore::get`], and when the lock cannot be had or the system refuses.
@@ -74,9 +80,11 @@ impl MemoryStore {
         let held = self.hold()?;
         let mut listing = listing::read(&held.memory);
         let entry = listing.find(id)?.clone();
-        let folder = held.folder(entry.category.as_str())?;
-        folder.remove(OsStr::new(entry.file_name()))?;
-        listing.entries.retain(|other| other.id != entry.id);
+        // A copy that somebody made has the same id, and would take its place.
+        while let Some(same) = listing.entries.iter().find(|other| other.id == entry.id) {
+            held.folder(same.category.as_str())?.remove(OsStr::new(same.file_name()))?;
+            listing = listing::read(&held.memory);
+        }
         catalog::update(&held.memory, &listing.entries)?;
         Ok(entry)
     }

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, ffi::OsStr};
 use super::{
     Action, Applied, Based, Conflicted, Decision, MemoryCategory, MemoryEntry, MemoryError, MemoryId, MemoryListing,
     MemoryStore, Moment, Refusal, Refused, Scope, SourceKind, Sources, WriteError, catalog,
+    draft::Put,
     entry::hash,
-    folder::Put,
     format,
     listing::{self, MOST_FILE_BYTES, MOST_FILES},
     name, refusal,
@@ -112,8 +112,9 @@ fn check_place(index: usize, decision: &Decision) -> Result<Checked<'_>, WriteEr
         }
         // Both stay as they are, but who writes such words is not to be trusted with the rest.
         Action::Update | Action::Conflict => {
-            decision.name.as_deref().map(good_name).transpose()?;
-            decision.category.as_deref().map(category).transpose()?;
+            let (name, word) = (decision.name.as_deref(), decision.category.as_deref());
+            name.filter(|name| !name.is_empty()).map(good_name).transpose()?;
+            word.filter(|word| !word.is_empty()).map(category).transpose()?;
             None
         }
         // Nothing is written.
@@ -151,12 +152,7 @@ impl Batch<'_> {
         }
     }
 
-    fn create(
-        &mut self,
-        decision: &Decision,
-        category: MemoryCategory,
-        name: &str,
-    ) -> Result<Outcome, MemoryError> {
+    fn create(&mut self, decision: &Decision, category: MemoryCategory, name: &str) -> Result<Outcome, MemoryError> {
         if self.lacks_the_user(category, decision) {
             return Ok(Outcome::Refused(Refusal::NotFromUser));
         }
@@ -167,26 +163,29 @@ impl Batch<'_> {
         if self.is_there(decision, project.as_deref()) {
             return Ok(Outcome::Duplicate);
         }
-        if self.listing.is_cut || self.listing.entries.len() >= MOST_FILES {
+        if self.listing.is_cut || self.listing.entries.len() + self.listing.problems.len() >= MOST_FILES {
             return Ok(Outcome::Refused(Refusal::Full(MOST_FILES)));
         }
         let folder = self.held.folder(category.as_str())?;
         for id in self.ids() {
             let file_name = format!("{name}-{}-{id}.md", self.now.date());
-            let entry = self.written(MemoryEntry {
-                id,
-                category,
-                summary: String::new(),
-                tags: Vec::new(),
-                created_at: self.now.clone(),
-                updated_at: self.now.clone(),
-                source_session_id: String::new(),
-                source_node_ids: Vec::new(),
-                project: project.clone(),
-                path: format!("{category}/{file_name}"),
-                body: String::new(),
-                hash: String::new(),
-            }, decision);
+            let entry = self.written(
+                MemoryEntry {
+                    id,
+                    category,
+                    summary: String::new(),
+                    tags: Vec::new(),
+                    created_at: self.now.clone(),
+                    updated_at: self.now.clone(),
+                    source_session_id: String::new(),
+                    source_node_ids: Vec::new(),
+                    project: project.clone(),
+                    path: format!("{category}/{file_name}"),
+                    body: String::new(),
+                    hash: String::new(),
+                },
+                decision,
+            );
             let text = format::new_text(&entry);
             if folder.put(OsStr::new(&file_name), None, text.as_bytes())? == Put::Done {
                 let id = entry.id.clone();
@@ -281,10 +280,13 @@ impl Batch<'_> {
         })
     }
 
-    /// Ids of this moment that are free, as far as is known.
+    /// Ids of this moment that are free, as far as is known. None begins with another one, or forgetting one twice would
+    /// forget two.
     fn ids(&self) -> Vec<MemoryId> {
-        let numbered = (0..100).map(|n| format!("{}{n:02}", self.rand));
-        let all = std::iter::once(self.rand.to_owned()).chain(numbered).filter_map(|rand| MemoryId::new(self.now, &rand).ok());
+        let numbered = (0..100).map(|n| format!("{n:02}{}", self.rand));
+        let all = std::iter::once(self.rand.to_owned())
+            .chain(numbered)
+            .filter_map(|rand| MemoryId::new(self.now, &rand).ok());
         all.filter(|id| self.listing.entries.iter().all(|entry| entry.id != *id)).collect()
     }
 

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::rebuild::Missing;
-use super::{Archive, screen};
+use super::{Archive, RequestContext, screen};
 use crate::RuntimeError;
 use crate::redact::{in_error, in_object, in_optional_text};
 
@@ -128,6 +128,12 @@ impl Archive {
 }
 
 impl TurnReport {
+    /// What went into the last request and what was left out: `context` in a form for programs.
+    #[must_use]
+    pub fn request_context(&self) -> RequestContext {
+        RequestContext::read(&self.context)
+    }
+
     fn show(&mut self, patterns: &agent_policy::SecretPatterns) {
         in_object(patterns, &mut self.context);
         self.error.iter_mut().for_each(|error| {

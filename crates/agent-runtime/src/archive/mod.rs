@@ -2,6 +2,7 @@
 
 mod change;
 mod cleanup;
+mod context;
 mod inspect;
 mod listing;
 mod rebuild;
@@ -15,6 +16,10 @@ use agent_protocol::{Node, NodeId, RunId, SessionId};
 use agent_store::{Lease, ReplayScope, RunRow, SessionArchive, SessionFilter, SessionRow, SessionStore, StoreError};
 
 pub use cleanup::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult};
+pub use context::{
+    BlockReport, CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextReport,
+    ContextRun, EpochContext, Estimates, PinnedNode, RequestContext, RequestOutcome, RequestReport, WindowShares,
+};
 pub use inspect::{RunInspection, TurnInspection, TurnReply, TurnReport};
 pub use listing::{SessionHit, SessionListing, Standing};
 pub use rebuild::Missing;
@@ -125,6 +130,16 @@ impl Archive {
             to_seq,
             agent_id: Some(session.root_agent_id.clone()),
         };
+        self.replay(session, None, scope, include_sensitive).await
+    }
+
+    /// The same of all its agents, internal ones as well: for debugging.
+    ///
+    /// # Errors
+    /// If there is no such session, or the store cannot be read.
+    pub async fn replay_all_agents(&self, id: &SessionId, include_sensitive: bool) -> Result<Replay, RuntimeError> {
+        let session = self.session_row(id).await?;
+        let scope = ReplayScope::Session { session_id: id.clone(), from_seq: None, to_seq: None, agent_id: None };
         self.replay(session, None, scope, include_sensitive).await
     }
 

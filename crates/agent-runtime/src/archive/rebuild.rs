@@ -48,6 +48,8 @@ struct FixedBlock {
     hash: String,
     #[serde(default)]
     dynamic: bool,
+    #[serde(default)]
+    facts: Object,
 }
 
 #[derive(Deserialize)]
@@ -107,13 +109,20 @@ impl Archive {
         };
         let mut blocks = Vec::with_capacity(fixed.system_blocks.len());
         for (priority, block) in (0..).zip(fixed.system_blocks) {
-            let FixedBlock { block_id, source, tokens, hash, dynamic } = block;
+            let FixedBlock { block_id, source, tokens, hash, dynamic, facts } = block;
             let bytes = self.blob(session, &hash).await?;
             let Some(content) = bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()) else {
                 return Ok(Err(Missing::Blob { part: format!("system block {block_id}"), hash }));
             };
-            let metadata = Object::new();
-            blocks.push(PromptBlock { block_id, source, content, priority, dynamic, token_count: tokens, metadata });
+            blocks.push(PromptBlock {
+                block_id,
+                source,
+                content,
+                priority,
+                dynamic,
+                token_count: tokens,
+                metadata: facts,
+            });
         }
         let hash = fixed.tools.hash;
         let list = self.blob(session, &hash).await?;

@@ -9,6 +9,10 @@ use tokio::sync::mpsc;
 use super::screen::Screen;
 use super::{Archive, screen};
 use crate::RuntimeError;
+use crate::upkeep::PURPOSE;
+
+/// The purpose of agents that summarise.
+const COMPACT: &str = "compact";
 
 type Piece = Result<ReplayPage, RuntimeError>;
 
@@ -18,6 +22,7 @@ pub struct Replay {
     session: SessionRow,
     run: Option<RunRow>,
     children: Vec<AgentRow>,
+    internal: Vec<AgentRow>,
     pages: mpsc::Receiver<Piece>,
     ended: bool,
 }
@@ -50,6 +55,12 @@ impl Replay {
     #[must_use]
     pub fn children(&self) -> &[AgentRow] {
         &self.children
+    }
+
+    /// The agents that core made for itself, oldest first: those that summarised earlier turns (CMP-4).
+    #[must_use]
+    pub fn internal(&self) -> &[AgentRow] {
+        &self.internal
     }
 
     /// The next page; `None` after the last one. Dropping the future loses nothing.
@@ -97,11 +108,12 @@ impl Archive {
             run.iter_mut().for_each(|run| screen::run(patterns, run));
             children.iter_mut().for_each(|child| screen::agent(patterns, child));
         }
+        let (internal, children) = children.into_iter().partition(is_internal);
         let (out, pages) = mpsc::channel(1);
         let ahead =
             Ahead { archive: Arc::clone(&self.archive), scope, hides: !include_sensitive, screen: self.screen.clone() };
         tokio::spawn(ahead.read(out));
-        Ok(Replay { session, run, children, pages, ended: false })
+        Ok(Replay { session, run, children, internal, pages, ended: false })
     }
 
     /// The child agents of a run, or of a whole session.
@@ -117,6 +129,11 @@ impl Archive {
         });
         Ok(agents)
     }
+}
+
+/// Whether core made an agent for itself.
+fn is_internal(agent: &AgentRow) -> bool {
+    agent.metadata.get(PURPOSE).is_some_and(|purpose| purpose == COMPACT)
 }
 
 /// Reads ahead of the consumer.

@@ -1,12 +1,31 @@
 //! The sources of a run, turn by turn.
+//!
+//! What a run may load is looked for once, when it begins. After that only instruction files that were loaded are looked at:
+//! one that changed on disk is read again, one that was read in the run joins the system part when an epoch begins (INS-3).
 
-use agent_engine::Sources;
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agent_engine::{BudgetError, PathNode, Sources};
+use agent_library::instructions::{InstructionBody, read_body};
+use agent_protocol::{NodeId, NodeType};
 use agent_store::Write;
+
+use super::instructions::InstructionFiles;
+use super::system::{InstructionText, SystemParts};
+
+/// Most of one instruction file that is kept in memory, in bytes.
+const BODY: usize = 256 * 1024;
 
 /// Keeps what a run's requests are made of.
 #[derive(Debug)]
 pub(crate) struct Gatherer {
-    sources: Sources,
+    parts: Arc<SystemParts>,
+    files: Arc<InstructionFiles>,
+    known: Vec<KnownFile>,
+    current: Option<Sources>,
 }
 
 /// An answer, and the bytes behind hashes that it names for the first time.
@@ -15,13 +34,116 @@ pub(crate) struct Gathered {
     pub(crate) blobs: Vec<Write>,
 }
 
+/// An instruction file that a node of the path is about.
+#[derive(Debug)]
+struct KnownFile {
+    path: PathBuf,
+    /// What the file system said when it was looked at last.
+    stamp: Option<Stamp>,
+    /// What stands in the system part.
+    body: Option<InstructionBody>,
+}
+
+type Stamp = (u64, u64, u64, i64, i64);
+
+/// A node of the path about an instruction file.
+#[derive(Debug, Clone)]
+pub(crate) struct InstructionNode {
+    pub(crate) node_id: NodeId,
+    pub(crate) path: PathBuf,
+}
+
+impl InstructionNode {
+    /// Those on a path.
+    pub(crate) fn on(path: &agent_engine::Path) -> Vec<Self> {
+        let is_one = |node: &&PathNode| node.node_type == NodeType::InstructionContext;
+        let named = |node: &PathNode| {
+            let (key, _) = node.mark.as_ref()?.items.first()?;
+            Some(Self { node_id: node.node_id.clone(), path: PathBuf::from(key) })
+        };
+        path.context_nodes().filter(is_one).filter_map(named).collect()
+    }
+}
+
 impl Gatherer {
-    pub(crate) fn new(sources: Sources) -> Self {
-        Self { sources }
+    pub(crate) fn new(parts: Arc<SystemParts>, files: Arc<InstructionFiles>) -> Self {
+        Self { parts, files, known: Vec::new(), current: None }
     }
 
-    /// The sources as they are now.
-    pub(crate) fn gather(&mut self, _fresh: bool) -> Gathered {
-        Gathered { sources: self.sources.clone(), blobs: Vec::new() }
+    /// For the calls of the run.
+    pub(crate) fn files(&self) -> Arc<InstructionFiles> {
+        Arc::clone(&self.files)
     }
+
+    /// Whether [`Self::gather`] would look at the disk.
+    pub(crate) fn looks_at_files(&self, nodes: &[InstructionNode]) -> bool {
+        !nodes.is_empty() || !self.known.is_empty()
+    }
+
+    /// The sources as they are now. Blocks for as long as it takes to look at the files that were loaded.
+    ///
+    /// # Errors
+    /// When the fixed part leaves too little of the window (CFG-8).
+    pub(crate) fn gather(&mut self, fresh: bool, nodes: &[InstructionNode]) -> Result<Gathered, BudgetError> {
+        let changed = self.look(fresh, nodes);
+        if let Some(current) = self.current.as_ref().filter(|_| !changed && !fresh) {
+            return Ok(Gathered { sources: current.clone(), blobs: Vec::new() });
+        }
+        let texts: Vec<_> = self.known.iter().filter_map(|file| self.text(file)).collect();
+        let (mut sources, blobs) = self.parts.sources(&self.files, &texts)?;
+        let in_system = |node: &&InstructionNode| texts.iter().any(|text| text.path == node.path);
+        sources.in_system = nodes.iter().filter(in_system).map(|node| node.node_id.clone()).collect();
+        let hashes: HashMap<_, _> = texts.iter().map(|text| (text.path.clone(), text.body.hash.clone())).collect();
+        self.files.set_in_system(hashes);
+        if let Some(before) = &self.current
+            && before.fingerprint == sources.fingerprint
+        {
+            // The very bytes of before, with what was made of them.
+            sources.system = Arc::clone(&before.system);
+        }
+        self.current = Some(sources.clone());
+        Ok(Gathered { sources, blobs })
+    }
+
+    fn text<'a>(&'a self, file: &'a KnownFile) -> Option<InstructionText<'a>> {
+        let body = file.body.as_ref()?;
+        let catalog = &self.files.catalogs.instructions;
+        let entry = catalog.entry_of(&file.path);
+        let level = catalog.level_of(&file.path)?;
+        Some(InstructionText { path: file.path.clone(), entry, level, body })
+    }
+
+    /// Looks at the files that were loaded; whether the system part must be made anew.
+    fn look(&mut self, fresh: bool, nodes: &[InstructionNode]) -> bool {
+        let something_ran = self.files.take_something_ran();
+        for node in nodes {
+            if !self.known.iter().any(|known| known.path == node.path) {
+                self.known.push(KnownFile { path: node.path.clone(), stamp: stamp(&node.path), body: None });
+            }
+        }
+        // Another branch, or a node whose commit failed.
+        let before = self.known.len();
+        self.known.retain(|known| nodes.iter().any(|node| node.path == known.path));
+        let mut changed = self.known.len() != before;
+        for known in &mut self.known {
+            let now = stamp(&known.path);
+            let is_new = now != known.stamp;
+            known.stamp = now;
+            if is_new && something_ran {
+                self.files.written(&known.path);
+            }
+            if !(fresh || is_new) || self.files.is_written(&known.path) {
+                continue;
+            }
+            let body = read_body(&known.path, BODY).ok();
+            changed |= body.as_ref().map(|body| &body.hash) != known.body.as_ref().map(|body| &body.hash);
+            known.body = body;
+        }
+        changed
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let known = std::fs::symlink_metadata(path).ok()?;
+    Some((known.dev(), known.ino(), known.size(), known.mtime(), known.mtime_nsec()))
 }

@@ -103,31 +103,3 @@ fn counts_in_words() {
         assert_eq!(super::tool::counted(count, noun), words);
     }
 }
-
-const TOOLS_HEAD: &str = "\
-# The tools
-
-<!-- Generated from the input structs in crates/agent-tools/src/code. Do not edit:
-     UPDATE_DOCS=1 cargo test -p agent-tools reference -->
-
-What a model can call, in its own words. `soong-agent tools` lists the tools of your configuration and says which of them are not
-available and why; `soong-agent tools NAME` prints one page. A parameter that is `null` counts as left out; one that is not
-listed is an error. What each tool may do unasked, and what asks first, is in [security.md](security.md).
-
-";
-
-/// TOL-2: `docs/tools.md` is what the input structs say. To write it anew: `UPDATE_DOCS=1 cargo test -p agent-tools reference`.
-#[test]
-fn the_page_of_the_code_tools_is_current() {
-    let mut definitions: Vec<_> =
-        code_tools(Tree::new("reference").settings()).iter().map(|tool| tool.definition().clone()).collect();
-    definitions.sort_by(|one, other| one.name.cmp(&other.name));
-    let pages: Vec<_> = definitions.iter().map(crate::reference).collect();
-    let text = format!("{TOOLS_HEAD}{}", pages.join("\n"));
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tools.md");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, &text).unwrap();
-    }
-    let on_disk = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(on_disk == text, "docs/tools.md is stale: run UPDATE_DOCS=1 cargo test -p agent-tools reference");
-}

@@ -40,7 +40,7 @@ async fn fifty_turns_grow_at_their_end_only() {
 /// user.
 #[tokio::test]
 async fn a_full_window_slides() {
-    let world = World::new("full_window", Protocol::OpenAi).await;
+    let world = World::with("full_window", Protocol::OpenAi, "compact.enabled = false").await;
     world.home.write("project/data.txt", "line of text\n".repeat(150));
     world.server.respond_with(|request, answered| {
         if answered < 16 {
@@ -67,7 +67,7 @@ async fn a_full_window_slides() {
 #[tokio::test]
 async fn the_provider_knows_better() {
     for &protocol in Protocol::ALL {
-        let world = World::new("knows_better", protocol).await;
+        let world = World::with("knows_better", protocol, "compact.enabled = false").await;
         world.home.write("project/data.txt", "line of text\n".repeat(40));
         let read = |n: usize| {
             Reply::text("").calls([Call::new("code.read_file", json!({"path": "data.txt", "start_line": n}))])
@@ -95,7 +95,7 @@ async fn context_built_names_hashes() {
     let part = &report["epoch_part"];
     assert_eq!((part["epoch_because"].as_str(), part["budgets"]["window"].is_u64()), (Some("run_start"), true));
     let fixed = &part["fixed_part"];
-    assert_eq!(fixed["system_blocks"].as_array().unwrap().len(), 5);
+    assert_eq!(fixed["system_blocks"].as_array().unwrap().len(), 6);
     assert_eq!(fixed["tools"]["hash"].as_str().unwrap().len(), 64);
     runtime.close().await;
 }

@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use agent_core::{
-    Archive, ArchiveBuilder, ContentBlock, ErrorCode, ErrorPayload, EventType, Missing, ModelEvent, ModelFault,
-    ModelRequest, ModelStream, Object, Permission, ProviderAdapter, ProviderFactory, RebuildError, Reply, RunId,
-    RuntimeError, SessionFilter, StopKind, StopReason, ToolCall, ToolCallId, Usage,
+    Archive, ArchiveBuilder, CompactionOutcome, ContentBlock, ContextEntry, ErrorCode, ErrorPayload, EventType,
+    Missing, ModelEvent, ModelFault, ModelRequest, ModelStream, Object, Permission, ProviderAdapter, ProviderFactory,
+    RebuildError, Reply, RunId, RuntimeError, SessionFilter, SessionId, StopKind, StopReason, ToolCall, ToolCallId,
+    Usage,
 };
 use agent_engine::{BudgetConfig, Budgets};
 use agent_protocol::EventDraft;
@@ -17,12 +18,20 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::stored::Stored;
-use crate::support::{World, counting, run, run_in};
+use crate::support::{Ran, World, counting, run, run_in};
 
-/// An adapter that keeps what it is asked, and answers as it is told.
+/// An adapter that keeps what it is asked, and answers as it is told; a summary it gives by itself.
 struct Recorder {
     asked: Arc<Mutex<Vec<ModelRequest>>>,
     answers: fn(usize) -> ModelEvent,
+}
+
+const SUMMARY: &str =
+    "## Goal\n- read data.txt\n\n## Progress\n- Done: some of it\n- Open: the rest\n\n## Next Steps\n- read on";
+
+fn asks_for_a_summary(request: &ModelRequest) -> bool {
+    let last = request.messages.last().and_then(|message| message.content.last()?.as_text());
+    last.is_some_and(|text| text.starts_with("# Write the summary now"))
 }
 
 impl ProviderAdapter for Recorder {
@@ -31,6 +40,9 @@ impl ProviderAdapter for Recorder {
     }
 
     fn stream(&self, request: ModelRequest, _: CancellationToken) -> ModelStream {
+        if asks_for_a_summary(&request) {
+            return Box::pin(futures::stream::iter([says(SUMMARY)]));
+        }
         let mut asked = self.asked.lock().unwrap();
         asked.push(request);
         let answer = (self.answers)(asked.len() - 1);
@@ -110,7 +122,8 @@ async fn compare(archive: &Archive, runs: &[RunId], asked: &[ModelRequest]) -> u
 /// that broke off, after the session has gone on and been opened again with other tools, and without any provider.
 #[tokio::test]
 async fn past_requests_are_rebuilt() {
-    let world = World::with("rebuilt", Protocol::OpenAi, "model.provider = \"recorder\"").await;
+    let extra = "model.provider = \"recorder\"\ncompact.enabled = false";
+    let world = World::with("rebuilt", Protocol::OpenAi, extra).await;
     world.home.write("project/data.txt", "line of text\n".repeat(150));
     let (factory, asked) = recorder(a_long_story);
     let builder = || world.builder().register_provider("recorder", Arc::clone(&factory)).unwrap();
@@ -142,6 +155,88 @@ async fn past_requests_are_rebuilt() {
     archive.close().await;
 }
 
+/// A run that reads until its window is full, twice over, one after it, and a last one.
+fn a_longer_story(n: usize) -> ModelEvent {
+    match n {
+        20 | 27 => says("Read."),
+        24 => broken(),
+        0..=32 => calls(n, "code.read_file", json!({"path": "data.txt", "start_line": n + 1, "max_lines": 90})),
+        _ => says("Done."),
+    }
+}
+
+/// STO-11, CMP-1: every request of every turn is made again as it was where a summary stands for earlier turns: asked for in
+/// need, at the end of a run or beside the turns; before and after it came; after the session has been opened again.
+#[tokio::test]
+async fn requests_with_a_summary_are_rebuilt() {
+    for (name, slots, mode) in [("one_slot", 1, "recovery"), ("two_slots", 2, "background")] {
+        let extra = format!("model.provider = \"recorder\"\nmodel.parallel_requests = {slots}");
+        let world = World::with(&format!("summary_{name}"), Protocol::OpenAi, &extra).await;
+        world.home.write("project/data.txt", "line of text\n".repeat(150));
+        let (factory, asked) = recorder(a_longer_story);
+        let builder = || world.builder().register_provider("recorder", Arc::clone(&factory)).unwrap();
+        let runtime = builder().build().await.unwrap();
+        let mut ran = vec![run(&runtime, "Read a lot.").await];
+        let session_id = ran[0].session_id.clone();
+        for message in ["Read more.", "And now?"] {
+            ran.push(run_in(&runtime, &session_id, message).await);
+            runtime.background_work().await;
+        }
+        runtime.close().await;
+        let runtime = builder().build().await.unwrap();
+        ran.push(run_in(&runtime, &session_id, "Still there?").await);
+        runtime.close().await;
+        ran.iter().for_each(Ran::assert_completed);
+        let asked_for = |ran: &Ran, mode: &str| {
+            let started = ran.of_type(EventType::CompactStarted).into_iter();
+            started.filter(|event| event.payload["mode"] == mode).count()
+        };
+        assert!(asked_for(&ran[0], mode) > 1, "{name}: there is a summary of a summary");
+        assert_eq!(asked_for(&ran[2], "at_end"), usize::from(slots == 1), "{name}");
+
+        let runs: Vec<_> = ran.iter().map(|ran| ran.events[0].run_id.clone().unwrap()).collect();
+        let seen = asked.lock().unwrap().clone();
+        let archive = ArchiveBuilder::default().home_dir(&world.home.home).open().await.unwrap();
+        assert_eq!(compare(&archive, &runs, &seen).await, seen.len(), "{name}");
+        let last = archive.inspect_run(runs.last().unwrap(), false).await.unwrap().turns[0].request_context();
+        // What was written after a run is what the next one begins with.
+        assert!(last.summary.is_some() && last.turns_summarised >= 27, "{name}: {last:?}");
+        assert_eq!(last.turns_gone(), Some(0), "{name}: {last:?}");
+        told(&archive, &session_id, seen.len()).await;
+        archive.close().await;
+    }
+}
+
+/// CTX-1: the report of contexts has every request once, each with what it is made of, and every summary with what it was
+/// for and what came of it.
+async fn told(archive: &Archive, session_id: &SessionId, asked: usize) {
+    let entries = archive.session_context(session_id, false).await.unwrap().collect().await.unwrap();
+    let (mut runs, mut requests, mut summaries, mut window) = (0, 0, 0, None);
+    for entry in entries {
+        match entry {
+            ContextEntry::Run(run) => {
+                runs += 1;
+                assert_eq!(run.number, Some(runs), "runs that summarise do not count");
+            }
+            ContextEntry::Request(request) => {
+                requests += 1;
+                window = request.context.epoch_part.map(|part| part.shares.window).unwrap_or(window);
+                assert_eq!(window, Some(8192));
+                let covered = request.context.turns_summarised > 0;
+                assert_eq!(covered, request.context.summary.is_some());
+                assert!(!covered || summaries > 0, "a summary is told before it is used");
+            }
+            ContextEntry::Compaction(compaction) => {
+                summaries += 1;
+                assert!(matches!(compaction.outcome, CompactionOutcome::Summary { .. }), "{compaction:?}");
+                assert!(compaction.begun.unwrap().at <= compaction.at);
+            }
+            ContextEntry::End(end) => assert_eq!(end.event_type, EventType::LoopCompleted),
+        }
+    }
+    assert_eq!((runs, requests), (4, asked));
+}
+
 /// STO-11: a turn tells how often the model was asked, what it answered and what that cost; one that failed tells why.
 #[tokio::test]
 async fn turns_tell_what_happened() {
@@ -163,7 +258,7 @@ async fn turns_tell_what_happened() {
     let fine = run(&runtime, "Well?").await;
     let failed = run_in(&runtime, &fine.session_id, "And?").await;
     let archive = runtime.archive();
-    let of = |ran: &crate::support::Ran| ran.events[0].run_id.clone().unwrap();
+    let of = |ran: &Ran| ran.events[0].run_id.clone().unwrap();
 
     let inspection = archive.inspect_run(&of(&fine), false).await.unwrap();
     let told: Vec<_> = inspection.turns.iter().map(|turn| (turn.turn, turn.requests)).collect();

@@ -86,6 +86,7 @@ async fn every_request_has_the_system_part() {
         assert_eq!(
             requests[0].tool_names(),
             [
+                "agent__plan_template",
                 "code__edit_file",
                 "code__list_dir",
                 "code__read_file",

@@ -6,11 +6,13 @@
 use std::collections::HashMap;
 
 use agent_core::{
-    ArtifactInfo, ContentBlock, EventType, Node, NodeId, NodeType, ReplayPage, Role, RunId, RuntimeEvent, Timestamp,
-    escape_for_terminal,
+    AgentId, ArtifactInfo, ContentBlock, EventType, Node, NodeId, NodeType, ReplayPage, Role, RunId, RuntimeEvent,
+    Timestamp, escape_for_terminal,
 };
 
 use super::branches::{Branch, Branches};
+use super::rows::Rows;
+use super::which;
 use crate::lines::{self, in_line, text, whole_line};
 use crate::moment;
 use crate::output::{Colour, Look};
@@ -19,17 +21,21 @@ use crate::stored::below_home;
 
 /// Turns pages into rows.
 pub(super) struct Timeline {
-    look: Look,
     /// Also what is of use for debugging only.
     debug: bool,
+    /// Whose runs it tells; what other agents do is for debugging.
+    agent: AgentId,
     /// It begins with the session, so runs can be counted and branches told.
     whole: bool,
     /// The project: as the beginning of a path it goes without saying.
     project: String,
-    rows: String,
+    rows: Rows,
     branches: Branches,
     run: Option<Current>,
 }
+
+/// How wide the column of marks is.
+const MARKS: usize = 6;
 
 /// The run that the rows belong to.
 struct Current {
@@ -62,13 +68,13 @@ struct Nodes<'p> {
 }
 
 impl Timeline {
-    pub(super) fn new(look: Look, debug: bool, whole: bool, project: &str) -> Self {
+    pub(super) fn new(look: Look, debug: bool, whole: bool, agent: AgentId, project: &str) -> Self {
         Self {
-            look,
             debug,
+            agent,
             whole,
             project: project.to_owned(),
-            rows: String::new(),
+            rows: Rows::new(look, MARKS),
             branches: Branches::default(),
             run: None,
         }
@@ -84,7 +90,7 @@ impl Timeline {
         for event in &page.events {
             self.event(event, &mut nodes);
         }
-        std::mem::take(&mut self.rows)
+        self.rows.take()
     }
 
     /// The last rows.
@@ -104,10 +110,13 @@ impl Timeline {
                 }
             }
         }
-        std::mem::take(&mut self.rows)
+        self.rows.take()
     }
 
     fn event(&mut self, event: &RuntimeEvent, nodes: &mut Nodes<'_>) {
+        if event.agent_id.as_ref().is_some_and(|agent| *agent != self.agent) {
+            return self.of_another(event);
+        }
         if event.event_type == EventType::LoopStarted {
             self.begin(event);
         }
@@ -146,11 +155,8 @@ impl Timeline {
 
     fn begin(&mut self, event: &RuntimeEvent) {
         let Some(run_id) = &event.run_id else { return };
-        let number = self.branches.begin(run_id);
-        let when = moment::minute(&event.created_at);
-        let title = if self.whole { format!("{number}  {run_id}  {when}") } else { format!("{run_id}  {when}") };
-        self.rows.push('\n');
-        self.push("run ", "    ", &title, |look, row| look.paint(row, Colour::Dim));
+        let number = self.branches.begin(run_id) as u64;
+        self.rows.run(self.whole.then_some(number), run_id, &event.created_at, which::purpose(event));
         self.run = Some(Current {
             run_id: run_id.clone(),
             started: moment::millis(&event.created_at),
@@ -192,7 +198,7 @@ impl Timeline {
             return;
         }
         for line in escape_for_terminal(words.trim_end()).split('\n') {
-            self.push(border, border, line, |_, row| row.to_owned());
+            self.rows.push(border, border, line, |_, row| row.to_owned());
         }
     }
 
@@ -297,6 +303,15 @@ impl Timeline {
         }
     }
 
+    /// What another agent does, such as an internal one that summarises: it may do so in the middle of a run.
+    fn of_another(&mut self, event: &RuntimeEvent) {
+        if self.debug {
+            let payload = serde_json::to_string(&event.payload).unwrap_or_default();
+            let line = format!("{} {} {payload}", run_of(event), event.event_type.as_str());
+            self.row(Some(&event.created_at), "other", Some(Colour::Dim), &line);
+        }
+    }
+
     /// What has no line of its own is of use for debugging only.
     fn other(&mut self, event: &RuntimeEvent) {
         if self.debug {
@@ -316,21 +331,8 @@ impl Timeline {
 
     /// A row with the time, as far as there is one, and a word that says what it is about.
     fn row(&mut self, moment: Option<&Timestamp>, mark: &str, colour: Option<Colour>, line: &str) {
-        let time = moment.and_then(|moment| self.since_start(moment)).map(moment::into).unwrap_or_default();
-        let first = format!("{time:>5}  {mark:6} ");
-        let rest = " ".repeat(first.len());
-        self.push(&first, &rest, &escape_for_terminal(line), |look, row| match colour {
-            Some(colour) => row.replacen(mark, &look.paint(mark, colour), 1),
-            None => row.to_owned(),
-        });
-    }
-
-    fn push(&mut self, first: &str, rest: &str, line: &str, paint: impl Fn(Look, &str) -> String) {
-        let rows = self.look.rows(first, rest, line);
-        for (at, row) in rows.iter().enumerate() {
-            self.rows.push_str(&if at == 0 { paint(self.look, row) } else { row.clone() });
-            self.rows.push('\n');
-        }
+        let time = moment.and_then(|moment| self.since_start(moment));
+        self.rows.row(time, mark, colour, line);
     }
 }
 

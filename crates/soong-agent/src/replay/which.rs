@@ -1,9 +1,9 @@
 //! Which run of a session is meant.
 
-use agent_core::{Archive, EventType, RunId, SessionId};
+use agent_core::{Archive, EventType, RunId, RuntimeEvent, SessionId};
 
 use crate::exit::Failure;
-use crate::lines::counted;
+use crate::lines::{counted, text};
 
 /// The run a person means.
 pub(super) enum WhichRun {
@@ -44,12 +44,18 @@ impl WhichRun {
     }
 }
 
-/// Counts as the timeline does: what waited and never began has no number.
+/// What a run that begins is for, if core made it for itself: such a run has no number.
+pub(super) fn purpose(event: &RuntimeEvent) -> Option<&str> {
+    text(event, "purpose")
+}
+
+/// Counts as the timeline does: what waited and never began has no number, and neither has an internal run.
 async fn numbered(archive: &Archive, session: &SessionId, number: usize) -> Result<RunId, Failure> {
     let (mut replay, mut begun) = (archive.replay_session(session, None, None, true).await?, 0);
     while let Some(page) = replay.next().await? {
         for event in page.events {
-            let Some(run_id) = event.run_id.filter(|_| event.event_type == EventType::LoopStarted) else { continue };
+            let counts = event.event_type == EventType::LoopStarted && purpose(&event).is_none();
+            let Some(run_id) = event.run_id.filter(|_| counts) else { continue };
             begun += 1;
             if begun == number {
                 return Ok(run_id);

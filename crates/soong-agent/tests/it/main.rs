@@ -8,6 +8,7 @@ mod big;
 mod cancel;
 mod cleanup;
 mod configuration;
+mod context;
 mod interrupted;
 mod messages;
 mod names;

@@ -331,7 +331,7 @@ fn a_long_session() {
 }
 
 /// The most memory a process has had so far, in kB.
-fn memory(running: &Running) -> u64 {
+pub(crate) fn memory(running: &Running) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", running.pid().as_raw_nonzero())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("it is at work");
     line.trim().trim_end_matches(" kB").parse().unwrap()

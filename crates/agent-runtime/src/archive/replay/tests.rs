@@ -124,7 +124,7 @@ fn replay(pages: &Arc<Pages>, hides: bool) -> Replay {
     let ahead = Ahead { archive: pages.clone(), scope, hides, screen: Screen::of(SecretPatterns::new().unwrap()) };
     let (out, pages) = mpsc::channel(1);
     tokio::spawn(ahead.read(out));
-    Replay { session, run: None, children: Vec::new(), pages, ended: false }
+    Replay { session, run: None, children: Vec::new(), internal: Vec::new(), pages, ended: false }
 }
 
 fn pages(count: u64, fails: u64) -> Arc<Pages> {

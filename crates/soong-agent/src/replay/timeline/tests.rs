@@ -6,6 +6,11 @@ use crate::output::Width;
 
 const PLAIN: Look = Look { width: None, colour: false };
 
+/// The agent the user talks to.
+fn own() -> AgentId {
+    AgentId::parse("agent_1").unwrap()
+}
+
 /// A session as it grows: events and nodes get their places in the order in which they are added.
 #[derive(Default)]
 struct Session {
@@ -74,7 +79,7 @@ impl Session {
     /// The rows, with all of it in one page and with a page for each event: they must not differ.
     #[track_caller]
     fn shown(&self, debug: bool, ending: &Ending) -> String {
-        let mut timeline = Timeline::new(PLAIN, debug, true, "/p");
+        let mut timeline = Timeline::new(PLAIN, debug, true, own(), "/p");
         let whole = ReplayPage {
             events: self.events.clone(),
             nodes: self.nodes.clone(),
@@ -82,7 +87,7 @@ impl Session {
             next: None,
         };
         let shown = timeline.page(&whole) + &timeline.end(ending);
-        let mut timeline = Timeline::new(PLAIN, debug, true, "/p");
+        let mut timeline = Timeline::new(PLAIN, debug, true, own(), "/p");
         let mut pieces = String::new();
         for event in &self.events {
             let own = |node: &&Node| Some(&node.node_id) == event.node_id.as_ref();
@@ -166,7 +171,7 @@ fn a_run() {
         " 1:07  exit   code.run_command false: exit code 1",
         " 1:08  note   busy; asking again in 1.5 s",
         " 1:10  note   the answer broke off here: gone; asking again",
-        " 1:11  note   the context window is full: 3 earlier turns are left out from here on",
+        " 1:11  note   the context window is full: 3 earlier turns left out from here on",
         "| There are 7.",
         "1:02:03  end    completed; 2 turns, 512 tokens in, 9 out, 3723.0 s",
     ]);
@@ -339,7 +344,7 @@ fn rows_of_others_are_known() {
     let ours = ["", "run 1  run_1  2026-12-01 13:28 UTC"];
     for columns in [20, 40, 80, 200] {
         let look = Look { width: Some(Width::new(columns, false)), colour: false };
-        let mut timeline = Timeline::new(look, true, true, "/p");
+        let mut timeline = Timeline::new(look, true, true, own(), "/p");
         let (events, nodes) = (session.events.clone(), session.nodes.clone());
         let shown = timeline.page(&ReplayPage { events, nodes, artifacts: Vec::new(), next: None });
         assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{7}', '\r', '\t']), "{shown:?}");

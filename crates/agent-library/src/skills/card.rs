@@ -1,0 +1,108 @@
+//! What a skill says about itself.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{SkillEntry, SkillProblem};
+use crate::frontmatter::{self, Block, Document, FrontmatterError, MAX_BLOCK};
+use crate::shown::{self, FIELD};
+use crate::source;
+
+/// Frontmatter is looked for in so much of a file: a block of the greatest size with its fences.
+const HEAD: usize = MAX_BLOCK + 64;
+
+/// What every skill has.
+const REQUIRED: [&str; 2] = ["name", "description"];
+
+/// The frontmatter of a skill.
+pub(super) struct Card {
+    pub(super) name: String,
+    description: String,
+    metadata: Vec<(String, Value)>,
+    /// A key that looks like a misspelt one.
+    suspect: Option<FrontmatterError>,
+}
+
+#[derive(Deserialize)]
+struct Required {
+    name: Option<String>,
+    description: Option<String>,
+}
+
+/// Reads the head of a skill's file. The problem beside the skill is a warning.
+pub(super) fn describe(file: &Path) -> Result<(SkillEntry, Option<SkillProblem>), SkillProblem> {
+    let head = source::head(file, HEAD).map_err(|error| SkillProblem::of(file, error.why()))?;
+    let card = Card::read(&frontmatter::split(&head)).map_err(|error| SkillProblem::at(file, error))?;
+    let warning = card.suspect.map(|suspect| SkillProblem { usable: true, ..SkillProblem::at(file, suspect) });
+    let Card { name, description, metadata, .. } = card;
+    Ok((SkillEntry { name, description, path: file.to_owned(), metadata }, warning))
+}
+
+impl SkillProblem {
+    pub(super) fn at(path: &Path, error: FrontmatterError) -> Self {
+        let (line, column) = (Some(error.line), Some(error.column));
+        Self { line, column, ..Self::of(path, error.message) }
+    }
+}
+
+impl Card {
+    /// Nothing is filled in: a skill whose head is not understood is none (INST-02).
+    pub(super) fn read(document: &Document<'_>) -> Result<Self, FrontmatterError> {
+        let block = match document.frontmatter {
+            Some(block) => block,
+            None if document.unclosed => return Err(FrontmatterError::unclosed()),
+            None => return Err(FrontmatterError::missing()),
+        };
+        let metadata = block.fields()?;
+        // Once more for its errors: they name the place of a value of the wrong kind.
+        let required: Option<Required> = block.parse()?;
+        let required = required.unwrap_or(Required { name: None, description: None });
+        let wanted = |value: Option<String>, key| {
+            let value = value.map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+            value.ok_or_else(|| missing(key, &metadata, &block))
+        };
+        let name = wanted(required.name, REQUIRED[0])?;
+        if shown::line(&name, FIELD) != name || name.contains('`') {
+            let message = format!("`name` must be one plain line of at most {FIELD} characters without backticks");
+            return Err(error(&block, REQUIRED[0], message));
+        }
+        let description = shown::line(&wanted(required.description, REQUIRED[1])?, FIELD);
+        let suspect = suspect(&metadata).map(|(key, meant)| {
+            let key = shown::line(key, FIELD / 4);
+            error(&block, &key, format!("`{key}` is kept as metadata; is `{meant}` meant?"))
+        });
+        let metadata = metadata.into_iter().filter(|(key, _)| !REQUIRED.contains(&key.as_str())).collect();
+        Ok(Self { name, description, metadata, suspect })
+    }
+}
+
+fn missing(key: &str, metadata: &[(String, Value)], block: &Block<'_>) -> FrontmatterError {
+    match suspect(metadata).filter(|(_, meant)| *meant == key) {
+        Some((near, _)) => {
+            let shown = shown::line(near, FIELD / 4);
+            error(block, near, format!("`{key}` is missing; is `{shown}` meant to be it?"))
+        }
+        None => error(block, key, format!("`{key}` is missing or empty; a skill has a name and a description")),
+    }
+}
+
+/// The first key that is no known one and looks like one (INST-11).
+fn suspect(metadata: &[(String, Value)]) -> Option<(&str, &'static str)> {
+    let unknown = metadata.iter().map(|(key, _)| key.as_str()).filter(|key| !REQUIRED.contains(key));
+    unknown.into_iter().find_map(|key| Some((key, *REQUIRED.iter().find(|known| is_near(key, known))?)))
+}
+
+fn is_near(key: &str, known: &str) -> bool {
+    let allowed = if known.len() > 8 { 2 } else { 1 };
+    key.len() <= 2 * known.len() && strsim::osa_distance(&key.to_lowercase(), known) <= allowed
+}
+
+/// At the line of a key, or at the head of the file.
+fn error(block: &Block<'_>, key: &str, message: String) -> FrontmatterError {
+    let begins = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
+    // The first line is the fence.
+    let line = block.text().lines().position(begins).map_or(1, |index| index + 2);
+    FrontmatterError { line, column: 1, message }
+}

@@ -1,0 +1,242 @@
+//! What a report of contexts consists of.
+
+use agent_protocol::{EventType, NodeId, NodeType, Object, RunId, RuntimeEvent, Timestamp, Usage};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::request::{RequestContext, node, number, text};
+
+/// One thing that the report of contexts tells, in the order in which it happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ContextEntry {
+    /// A run began.
+    Run(ContextRun),
+    /// A request was made; told when it is known what came of it.
+    Request(Box<RequestReport>),
+    /// Older turns were summarised or left out, or it was tried.
+    Compaction(Box<CompactionReport>),
+    /// A run ended.
+    End(Box<ContextEnd>),
+}
+
+/// A run that began.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContextRun {
+    /// The run.
+    pub run_id: RunId,
+    /// Its number in the session, from 1; none for an internal run, and where the report is of one run only.
+    pub number: Option<u64>,
+    /// What an internal run is for, such as `compact`.
+    pub purpose: Option<String>,
+    /// When it began.
+    pub at: Timestamp,
+}
+
+/// A request, what it was made of and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestReport {
+    /// Its run.
+    pub run_id: RunId,
+    /// When it was made.
+    pub at: Timestamp,
+    /// What went in.
+    pub context: RequestContext,
+    /// The pinned nodes by what they are, where an epoch begins or changes.
+    pub pinned: Vec<PinnedNode>,
+    /// Whether the turn has been asked for before: a stream broke off, or a prompt was too long.
+    pub again: bool,
+    /// What came of it.
+    pub outcome: RequestOutcome,
+}
+
+/// A node that is in a request because of what it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PinnedNode {
+    /// The node.
+    pub node_id: NodeId,
+    /// What it is; none where it is not stored any more.
+    pub node_type: Option<NodeType>,
+    /// What it brings in: names of skills, paths of instruction files, ids of memories.
+    pub items: Vec<String>,
+}
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RequestOutcome {
+    /// Nothing was stored: it is under way, was cancelled, or its process ended.
+    Open,
+    /// The model replied.
+    Replied {
+        /// What the provider counted.
+        usage: Usage,
+        /// What it should have counted, where its count cannot be that of this prompt (PRV-12).
+        expected: Option<u64>,
+    },
+    /// It failed.
+    Failed {
+        /// The error's message.
+        error: Option<String>,
+        /// Whether the turn was asked for again.
+        asked_again: bool,
+    },
+}
+
+/// Older turns were summarised or left out, or it was tried.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompactionReport {
+    /// The run that it is told in; a summary may be asked for in one run and come in the next.
+    pub run_id: Option<RunId>,
+    /// When it came to an end; when it began where it has not.
+    pub at: Timestamp,
+    /// Who asked for it: `background`, `at_end`, `recovery`. None where turns were left out without asking.
+    pub mode: Option<String>,
+    /// When and for what it was asked, if that is in the report.
+    pub begun: Option<CompactionBegun>,
+    /// What came of it.
+    pub outcome: CompactionOutcome,
+}
+
+/// A summary was asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompactionBegun {
+    /// When.
+    pub at: Timestamp,
+    /// Estimated tokens of the messages then.
+    pub tokens_before: Option<u64>,
+    /// Turns it was to stand for.
+    pub turns: Option<u64>,
+}
+
+/// What came of a compaction.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CompactionOutcome {
+    /// A summary was written.
+    Summary {
+        /// Its node.
+        node_id: Option<NodeId>,
+        /// Turns it stands for.
+        turns: Option<u64>,
+        /// Estimated tokens of the messages before.
+        tokens_before: Option<u64>,
+        /// And after.
+        tokens_after: Option<u64>,
+        /// Whether it was cut at its limit.
+        cut: bool,
+    },
+    /// The oldest turns were left out (PRV-15).
+    Slide {
+        /// How many.
+        turns: Option<u64>,
+        /// What is kept from here on.
+        first_kept: Option<NodeId>,
+        /// Estimated tokens of the messages before.
+        tokens_before: Option<u64>,
+        /// And after.
+        tokens_after: Option<u64>,
+    },
+    /// No summary was written.
+    Failed {
+        /// The error's message.
+        error: Option<String>,
+    },
+    /// Nothing was stored: it is under way, or its process ended.
+    Open,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContextEnd {
+    /// The run.
+    pub run_id: RunId,
+    /// When.
+    pub at: Timestamp,
+    /// `loop_completed`, `loop_aborted` or `loop_failed`.
+    pub event_type: EventType,
+    /// How many turns it took.
+    pub turns: Option<u64>,
+    /// The error's message, if something went wrong.
+    pub error: Option<String>,
+    /// Its process ended during the run; that was found out later, at this time.
+    pub interrupted: bool,
+    /// How far the estimates were off (CTX-7).
+    pub estimates: Option<Estimates>,
+}
+
+/// How far the estimates of a run were off, in percent of the provider's counts (CTX-7).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Estimates {
+    /// Requests that were counted.
+    pub calls: u64,
+    /// On average, as corrected by what was known.
+    pub mean_error_percent: Option<f64>,
+    /// On average, without correction.
+    pub mean_error_uncalibrated_percent: Option<f64>,
+    /// At most.
+    pub worst_error_percent: Option<f64>,
+    /// In the last request.
+    pub last_error_percent: Option<f64>,
+    /// The correction at the end.
+    pub calibration: Option<f64>,
+}
+
+impl RequestReport {
+    /// Tokens of the prompt as the provider counted them.
+    #[must_use]
+    pub fn counted(&self) -> Option<u64> {
+        match &self.outcome {
+            RequestOutcome::Replied { usage, .. } => usage.input_tokens,
+            RequestOutcome::Open | RequestOutcome::Failed { .. } => None,
+        }
+    }
+
+    /// How far the estimate was off, in percent of the provider's count; above 0 where it was too high.
+    #[must_use]
+    pub fn error_percent(&self) -> Option<f64> {
+        let counted = self.counted().filter(|counted| *counted > 0)? as f64;
+        Some(100.0 * (self.context.request_tokens? as f64 - counted) / counted)
+    }
+}
+
+impl CompactionReport {
+    /// The end of what `begun` began, if it is known.
+    pub(super) fn of(event: &RuntimeEvent, begun: Option<(CompactionBegun, Option<String>)>) -> Self {
+        let payload = &event.payload;
+        let (tokens_before, tokens_after) = (number(payload, "tokens_before"), number(payload, "tokens_after"));
+        let is_summary = payload.get("kind").is_some_and(|kind| kind == "summary");
+        let outcome = match event.event_type {
+            EventType::CompactFailed => CompactionOutcome::Failed { error: error(event) },
+            _ if is_summary => CompactionOutcome::Summary {
+                node_id: event.node_id.clone(),
+                turns: number(payload, "turns_summarised"),
+                tokens_before,
+                tokens_after,
+                cut: payload.get("summary_cut").is_some_and(|cut| cut == true),
+            },
+            _ => CompactionOutcome::Slide {
+                turns: number(payload, "turns_left_out"),
+                first_kept: node(payload, "first_kept_node_id"),
+                tokens_before,
+                tokens_after,
+            },
+        };
+        let (begun, mode) = begun.unzip();
+        Self {
+            run_id: event.run_id.clone(),
+            at: event.created_at.clone(),
+            mode: text(payload, "mode").or(mode.flatten()),
+            begun,
+            outcome,
+        }
+    }
+}
+
+/// The message of an event's error.
+pub(super) fn error(event: &RuntimeEvent) -> Option<String> {
+    event.payload.get("error")?.get("message")?.as_str().map(str::to_owned)
+}
+
+/// What an object under this key says, as far as it can be read.
+pub(super) fn part<'e, T: Deserialize<'e>>(payload: &'e Object, key: &str) -> Option<T> {
+    T::deserialize(payload.get(key).filter(|value| !Value::is_null(value))?).ok()
+}

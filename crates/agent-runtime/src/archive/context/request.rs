@@ -1,0 +1,217 @@
+//! The report of a request, read for people and scripts: what an older version did not write yet is not known, and no error.
+//!
+//! [`agent_engine::ContextBuilt`] reads the same payload strictly, since a request is made again from all of it or not at all.
+
+use agent_protocol::{NodeId, Object};
+use serde_json::Value;
+
+/// What went into a request and what was left out, as its report tells it (CTX-1). What the report does not say is `None`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RequestContext {
+    /// The turn. A request that is made again belongs to the same turn.
+    pub turn: Option<u32>,
+    /// The request's number in its run.
+    pub request: Option<u32>,
+    /// Which stretch of append-only requests of the run it belongs to (PRV-15).
+    pub epoch: Option<u32>,
+    /// What the requests of the epoch have in common: with the first of them, and once more where it changed.
+    pub epoch_part: Option<EpochContext>,
+    /// The summary that stands for the beginning of the conversation (CMP-1).
+    pub summary: Option<NodeId>,
+    /// First node of what is kept as it is.
+    pub first_kept: Option<NodeId>,
+    /// Nodes from before that which are in all the same.
+    pub pinned: Vec<NodeId>,
+    /// Newest node.
+    pub last: Option<NodeId>,
+    /// Nodes that went in.
+    pub nodes_in: Option<u64>,
+    /// Nodes that were left out.
+    pub nodes_out: Option<u64>,
+    /// Turns that were left out, those in the summary included.
+    pub turns_out: Option<u64>,
+    /// Turns that stand in the summary.
+    pub turns_summarised: u64,
+    /// Results that were shortened.
+    pub results_shortened: Option<u64>,
+    /// Messages that came last and are no history.
+    pub tail: usize,
+    /// Estimated tokens of the messages, not calibrated.
+    pub message_tokens: Option<u64>,
+    /// Estimated tokens of the system blocks and tool schemas, not calibrated.
+    pub system_tokens: Option<u64>,
+    /// Estimated tokens of the whole request, calibrated.
+    pub request_tokens: Option<u64>,
+    /// The provider's counts as a multiple of our estimates, as far as was known then.
+    pub calibration: Option<f64>,
+}
+
+/// What the requests of an epoch have in common.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct EpochContext {
+    /// Why the epoch began: `run_start`, `compaction`, `window_slide`, `sources_changed`.
+    pub because: Option<String>,
+    /// The model's name at its provider.
+    pub model: Option<String>,
+    /// How the window is shared out.
+    pub shares: WindowShares,
+    /// The system blocks, in their order.
+    pub blocks: Vec<BlockReport>,
+    /// How many tools the model was shown.
+    pub tools: Option<u64>,
+    /// Instruction nodes whose file stands in the system part (INS-3).
+    pub in_system: Vec<NodeId>,
+    /// What the model is told where turns are missing that are in no summary (CTX-9).
+    pub marker: Option<String>,
+}
+
+/// How the window is shared out, in tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WindowShares {
+    /// All of it.
+    pub window: Option<u64>,
+    /// Static system blocks and tool schemas.
+    pub fixed: Option<u64>,
+    /// Room for the answer.
+    pub output: Option<u64>,
+    /// Room for dynamic system blocks.
+    pub dynamic: Option<u64>,
+    /// Room for messages.
+    pub messages: Option<u64>,
+    /// Messages above this are summarised.
+    pub compact_at: Option<u64>,
+}
+
+/// A system block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockReport {
+    /// Its name.
+    pub block_id: String,
+    /// Where it comes from: a packaged text, a file.
+    pub source: String,
+    /// Estimated tokens.
+    pub tokens: Option<u64>,
+    /// Whether it shares the room for dynamic blocks.
+    pub dynamic: bool,
+    /// What else the report says of it, such as what was left out of it.
+    pub facts: Object,
+}
+
+impl RequestContext {
+    /// Reads the payload of a `context_built` event of any version.
+    #[must_use]
+    pub fn read(payload: &Object) -> Self {
+        Self {
+            turn: small(payload, "turn"),
+            request: small(payload, "request"),
+            epoch: small(payload, "epoch"),
+            epoch_part: EpochContext::read(payload),
+            summary: node(payload, "compaction_node_id"),
+            first_kept: node(payload, "first_kept_node_id"),
+            pinned: nodes(payload, "pinned_node_ids"),
+            last: node(payload, "last_node_id"),
+            nodes_in: number(payload, "nodes_in"),
+            nodes_out: number(payload, "nodes_out"),
+            turns_out: number(payload, "turns_out"),
+            turns_summarised: number(payload, "turns_summarised").unwrap_or(0),
+            results_shortened: number(payload, "results_shortened"),
+            tail: list(payload, "tail").len(),
+            message_tokens: number(payload, "message_tokens"),
+            system_tokens: number(payload, "system_tokens"),
+            request_tokens: number(payload, "request_tokens"),
+            calibration: payload.get("calibration").and_then(Value::as_f64),
+        }
+    }
+
+    /// Turns that are neither in the request nor in the summary.
+    #[must_use]
+    pub fn turns_gone(&self) -> Option<u64> {
+        self.turns_out.map(|turns| turns.saturating_sub(self.turns_summarised))
+    }
+}
+
+impl EpochContext {
+    /// The first versions said all of it with every request, beside the rest.
+    fn read(payload: &Object) -> Option<Self> {
+        let part = match payload.get("epoch_part") {
+            Some(part) => part.as_object()?,
+            None => payload.get("budgets").map(|_| payload)?,
+        };
+        let fixed = object(part, "fixed_part");
+        let tools = fixed.and_then(|fixed| object(fixed, "tools"));
+        Some(Self {
+            because: text(part, "epoch_because"),
+            model: object(part, "model").and_then(|model| text(model, "name")),
+            shares: object(part, "budgets").map(WindowShares::read).unwrap_or_default(),
+            blocks: fixed.map_or(&[][..], |fixed| list(fixed, "system_blocks")).iter().map(BlockReport::read).collect(),
+            tools: tools.and_then(|tools| number(tools, "count")),
+            in_system: nodes(part, "in_system"),
+            marker: text(part, "marker"),
+        })
+    }
+
+    /// Tokens of the dynamic blocks.
+    #[must_use]
+    pub fn dynamic_tokens(&self) -> u64 {
+        self.blocks.iter().filter(|block| block.dynamic).filter_map(|block| block.tokens).sum()
+    }
+}
+
+impl WindowShares {
+    fn read(budgets: &Object) -> Self {
+        let share = |name: &str| number(budgets, name);
+        Self {
+            window: share("window"),
+            fixed: share("fixed"),
+            output: share("output"),
+            dynamic: share("dynamic"),
+            messages: share("messages"),
+            compact_at: share("compact_at"),
+        }
+    }
+}
+
+impl BlockReport {
+    fn read(block: &Value) -> Self {
+        let empty = Object::new();
+        let block = block.as_object().unwrap_or(&empty);
+        let known = ["block_id", "source", "tokens", "hash", "dynamic", "metadata"];
+        let more = object(block, "metadata").into_iter().flatten();
+        let facts = block.iter().filter(|(key, _)| !known.contains(&key.as_str())).chain(more);
+        Self {
+            block_id: text(block, "block_id").unwrap_or_default(),
+            source: text(block, "source").unwrap_or_default(),
+            tokens: number(block, "tokens"),
+            dynamic: block.get("dynamic").is_some_and(|dynamic| dynamic == true),
+            facts: facts.map(|(key, value)| (key.clone(), value.clone())).collect(),
+        }
+    }
+}
+
+pub(super) fn number(object: &Object, key: &str) -> Option<u64> {
+    object.get(key)?.as_u64()
+}
+
+pub(super) fn text(object: &Object, key: &str) -> Option<String> {
+    object.get(key)?.as_str().map(str::to_owned)
+}
+
+pub(super) fn node(object: &Object, key: &str) -> Option<NodeId> {
+    NodeId::parse(object.get(key)?.as_str()?).ok()
+}
+
+fn small(object: &Object, key: &str) -> Option<u32> {
+    number(object, key).and_then(|number| u32::try_from(number).ok())
+}
+
+fn object<'o>(object: &'o Object, key: &str) -> Option<&'o Object> {
+    object.get(key)?.as_object()
+}
+
+fn list<'o>(object: &'o Object, key: &str) -> &'o [Value] {
+    object.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn nodes(object: &Object, key: &str) -> Vec<NodeId> {
+    list(object, key).iter().filter_map(|id| NodeId::parse(id.as_str()?).ok()).collect()
+}

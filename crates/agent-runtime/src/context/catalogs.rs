@@ -1,0 +1,59 @@
+//! What a run may load, as it was when the run began (INS-1, SKL-1, MEM-1).
+
+use std::path::PathBuf;
+
+use agent_library::instructions::{InstructionCatalog, InstructionPlaces, ScanLimits};
+use agent_library::skills::SkillCatalog;
+
+use crate::memory::VisibleMemories;
+
+/// Where the user's and the project's files are.
+#[derive(Debug, Clone, Default)]
+pub struct ContextPlaces {
+    /// Instruction files of the user and of the project.
+    pub instructions: InstructionPlaces,
+    /// The folder of the user's skills.
+    pub skills_dir: PathBuf,
+}
+
+/// The files there are.
+#[derive(Debug, Default)]
+pub(crate) struct Catalogs {
+    pub(crate) instructions: InstructionCatalog,
+    pub(crate) skills: SkillCatalog,
+    /// Nothing where memory is off, or where there is none.
+    pub(crate) memories: Option<VisibleMemories>,
+}
+
+impl Catalogs {
+    /// Looks for them. Blocks.
+    pub(crate) fn scan(places: &ContextPlaces) -> Self {
+        Self {
+            instructions: InstructionCatalog::scan(&places.instructions, ScanLimits::default()),
+            skills: SkillCatalog::scan(&places.skills_dir),
+            memories: None,
+        }
+    }
+
+    /// Which of core's tools have something to work on.
+    pub(crate) fn offer(&self) -> Offer {
+        Offer { skills: !self.skills.entries().is_empty(), memories: self.memories.is_some() }
+    }
+}
+
+/// Which of core's tools a run is offered, beyond those that every run is: others would only cost room.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Offer {
+    pub(crate) skills: bool,
+    pub(crate) memories: bool,
+}
+
+impl Offer {
+    pub(crate) fn holds(self, tool: &str) -> bool {
+        match tool {
+            "internal.load_skill" => self.skills,
+            "internal.recall_memory" => self.memories,
+            _ => true,
+        }
+    }
+}

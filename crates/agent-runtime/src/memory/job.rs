@@ -1,0 +1,305 @@
+//! One look at a session, and what it leads to: the backlog, the question, the files, the events (MEM-2, MEM-6, MEM-10).
+
+use std::sync::{Arc, Weak};
+
+use agent_engine::TokenCounter;
+use agent_library::AssetId;
+use agent_library::memory::{Applied, MemoryId};
+use agent_protocol::{
+    AgentId, ErrorCode, ErrorPayload, EventDraft, EventType, Level, Object, Reply, RunId, SessionId, Timestamp,
+};
+use agent_store::{Commit, StoreError, UserMessages, Write};
+use serde_json::Value;
+use tokio::task::spawn_blocking;
+use uuid::Uuid;
+
+use super::apply::{Decided, apply};
+use super::ask::system_text;
+use super::batch::{Batch, Source};
+use super::desk::Round;
+use super::extractor::Inner;
+use super::prompt::{Known, told};
+use super::trigger::{Backlog, Reason};
+use super::wish::is_wish;
+use super::{answer, in_words};
+use crate::redact;
+use crate::session::Open;
+
+/// Where somebody works: a session, and the run after which it is done.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) session_id: SessionId,
+    /// Whose messages count: what children do among themselves is nobody's memory (MEM-4).
+    pub(super) agent_id: AgentId,
+    pub(super) run_id: RunId,
+    /// Not held: a session that is given up is left alone.
+    pub(super) open: Weak<Open>,
+}
+
+/// The session was given up meanwhile, or its store refuses. Nothing can be said about it any more.
+struct Gone;
+
+impl From<StoreError> for Gone {
+    fn from(_: StoreError) -> Self {
+        Self
+    }
+}
+
+/// What a look found.
+struct Look {
+    cursor: u64,
+    new: UserMessages,
+    reason: Option<Reason>,
+}
+
+/// How a job ended.
+enum Ended {
+    Done,
+    /// Somebody else changed a memory that was to be changed.
+    Conflict,
+    Failed,
+}
+
+impl Inner {
+    /// Looks, and does what is to be done.
+    pub(super) async fn round(&self, place: &Place, quiet: bool) -> Round {
+        if self.stop.is_cancelled() {
+            return Round::Rest;
+        }
+        let Ok(look) = self.look(place, quiet).await else { return Round::Rest };
+        let last = look.new.last_node_seq;
+        let Some(reason) = look.reason else { return self.wait_or_rest(place, &look) };
+        let one_at_a_time = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Round::Rest,
+            held = self.home.lock() => held,
+        };
+        let Ok(ended) = self.job(place, &look, reason).await else { return Round::Rest };
+        drop(one_at_a_time);
+        let mut desks = self.desks();
+        let tried = &mut desks.entry(place.session_id.clone()).or_default().tried;
+        match ended {
+            Ended::Done => {
+                *tried = Default::default();
+                return Round::More;
+            }
+            Ended::Conflict if tried.conflicted(last, reason) => return Round::More,
+            Ended::Conflict => {}
+            Ended::Failed => tried.failed(last, reason),
+        }
+        drop(desks);
+        self.wait_or_rest(place, &look)
+    }
+
+    /// Whether the clock has something to wait for.
+    fn wait_or_rest(&self, place: &Place, look: &Look) -> Round {
+        let desks = self.desks();
+        let tried = desks.get(&place.session_id).map(|desk| &desk.tried);
+        let may = tried.is_none_or(|tried| tried.allows(look.new.last_node_seq, Reason::Idle));
+        if look.new.count > 0 && may { Round::Wait } else { Round::Rest }
+    }
+
+    async fn look(&self, place: &Place, quiet: bool) -> Result<Look, Gone> {
+        let cursor = match self.cursor(place).await? {
+            Ok(cursor) => cursor,
+            Err(error) => {
+                self.fail(place, &error, Object::new()).await?;
+                return Err(Gone);
+            }
+        };
+        let new = self.store.count_user_messages(&place.session_id, &place.agent_id, cursor).await?;
+        let wish = new.count > 0 && self.source(place).any(cursor, is_wish).await?;
+        let reason = {
+            let mut desks = self.desks();
+            let tried = &desks.entry(place.session_id.clone()).or_default().tried;
+            Backlog { new, wish, quiet }.reason(self.memory.settings(), tried)
+        };
+        Ok(Look { cursor, new, reason })
+    }
+
+    /// The place up to which everything was looked at.
+    async fn cursor(&self, place: &Place) -> Result<Result<u64, ErrorPayload>, Gone> {
+        let last = self.store.last_event(&place.session_id, EventType::MemoryExtractionCompleted).await?;
+        let Some(event) = last else { return Ok(Ok(0)) };
+        let cursor = event.payload.get(SCAN_CURSOR).and_then(Value::as_u64);
+        Ok(cursor.ok_or_else(|| {
+            let message = format!("event {} has no {SCAN_CURSOR}: its payload is damaged", event.event_id);
+            ErrorPayload::new(ErrorCode::StorageError, message)
+        }))
+    }
+
+    fn source<'a>(&'a self, place: &'a Place) -> Source<'a> {
+        Source {
+            store: &*self.store,
+            session_id: &place.session_id,
+            agent_id: &place.agent_id,
+            patterns: &self.patterns,
+        }
+    }
+
+    async fn job(&self, place: &Place, look: &Look, reason: Reason) -> Result<Ended, Gone> {
+        let said = Object::from_iter([("reason".to_owned(), reason.as_str().into())]);
+        let made = match self.prepare(place, look.cursor).await? {
+            Ok(prepared) => self.make(place, look, reason, prepared).await?,
+            Err(error) => Err(error),
+        };
+        match made {
+            Ok(ended) => Ok(ended),
+            Err(error) => {
+                self.fail(place, &error, said).await?;
+                Ok(Ended::Failed)
+            }
+        }
+    }
+
+    /// What the model is to be shown.
+    async fn prepare(&self, place: &Place, cursor: u64) -> Result<Result<Prepared, ErrorPayload>, Gone> {
+        let system = system_text(AssetId::MemoryExtract, &[]);
+        let room = self.memory.extract().room(&system);
+        let listing = match self.memory.listing().await {
+            Ok(listing) => listing,
+            Err(why) => return Ok(Err(write_failed(format!("nothing was remembered: {why}")))),
+        };
+        let known = Known::new(&listing, self.memory.project(), room / 3);
+        let left = room.saturating_sub(known.tokens + TokenCounter.text(&told(&Known::default(), &Batch::default())));
+        let batch = self.source(place).batch(cursor, left).await?;
+        Ok(Ok(Prepared { system, known, batch }))
+    }
+
+    async fn make(
+        &self,
+        place: &Place,
+        look: &Look,
+        reason: Reason,
+        prepared: Prepared,
+    ) -> Result<Result<Ended, ErrorPayload>, Gone> {
+        let Prepared { system, known, batch } = prepared;
+        let started = EventDraft::new(EventType::MemoryExtractionStarted)
+            .with("reason", reason.as_str())
+            .with("messages", batch.said.len())
+            .with("messages_waiting", look.new.count)
+            .with("model", self.memory.extract().settings.name.as_str());
+        let now = self.commit(place, started).await?;
+        let (text, usage) = match batch.said.is_empty() {
+            // Nothing but messages without a word: there is nothing to ask.
+            true => ("{\"decisions\":[]}".to_owned(), Value::Null),
+            false => {
+                let told = told(&known, &batch);
+                let asked = self.memory.extract().ask(system, told, Object::new(), self.stop.child_token()).await;
+                let reply = match asked {
+                    Ok(reply) => reply,
+                    Err(unanswered) => return Ok(Err(unanswered.error)),
+                };
+                (reply.text(), usage_of(&reply))
+            }
+        };
+        let decisions = match answer::decisions(&text) {
+            Ok(decisions) => decisions,
+            Err(why) => return Ok(Err(write_failed(format!("nothing was remembered: {why}")))),
+        };
+        // Held until it is written down what was written: who gives the session up waits for that.
+        let open = place.open.upgrade().ok_or(Gone)?;
+        let decided = Decided {
+            decisions,
+            based: known.based,
+            session_id: place.session_id.to_string(),
+            node_ids: batch.said.iter().map(|said| said.node_id.clone()).collect(),
+            now: now.as_str().to_owned(),
+            rand: random(),
+        };
+        let applied = match self.apply(decided).await {
+            Ok(applied) => applied,
+            Err(error) => return Ok(Err(error)),
+        };
+        let said = summary(&applied, reason, batch.said.len());
+        if !applied.is_complete() {
+            self.fail(place, &changed_meanwhile(&applied), said).await?;
+            return Ok(Ok(Ended::Conflict));
+        }
+        let mut completed = EventDraft::new(EventType::MemoryExtractionCompleted);
+        completed.payload = said;
+        self.commit(place, completed.with(SCAN_CURSOR, batch.cursor.max(look.cursor)).with("usage", usage)).await?;
+        drop(open);
+        Ok(Ok(Ended::Done))
+    }
+
+    async fn apply(&self, decided: Decided) -> Result<Applied, ErrorPayload> {
+        let (memory, patterns, secrets) = (self.memory.clone(), self.patterns.clone(), self.redactor.secrets().clone());
+        let is_secret = move |text: &str| patterns.redact(text).hit || secrets.redact(text).hit;
+        let write = spawn_blocking(move || apply(&memory, decided, is_secret));
+        let broke_off =
+            |error: tokio::task::JoinError| write_failed(format!("writing broke off: {}", in_words(&error)));
+        write.await.unwrap_or_else(|error| Err(broke_off(error)))
+    }
+
+    async fn fail(&self, place: &Place, error: &ErrorPayload, said: Object) -> Result<(), Gone> {
+        let mut event = EventDraft::new(EventType::MemoryExtractionFailed).level(Level::Warning);
+        event.payload = said;
+        self.commit(place, event.error(error)).await.map(drop)
+    }
+
+    /// Stores an event, without anything that is, or looks like, a secret; gives its time.
+    async fn commit(&self, place: &Place, mut event: EventDraft) -> Result<Timestamp, Gone> {
+        self.redactor.object(&mut event.payload);
+        redact::shapes(&self.patterns, &mut event.payload);
+        let open: Arc<Open> = place.open.upgrade().ok_or(Gone)?;
+        let commit = Commit {
+            agent_id: place.agent_id.clone(),
+            run_id: place.run_id.clone(),
+            writes: vec![Write::Event(event)],
+        };
+        let committed = self.store.commit(&open.lease, commit).await?;
+        committed.events.first().map(|event| event.created_at.clone()).ok_or(Gone)
+    }
+}
+
+/// What the model is shown.
+struct Prepared {
+    system: agent_protocol::PromptBlock,
+    known: Known,
+    batch: Batch,
+}
+
+/// Key of a completed event: the place in the session up to which everything was looked at.
+const SCAN_CURSOR: &str = "scan_cursor";
+
+/// What came of it, without a word of what is remembered (MEM-10).
+fn summary(applied: &Applied, reason: Reason, messages: usize) -> Object {
+    let ids = |ids: &[MemoryId]| Value::from(ids.iter().map(MemoryId::as_str).collect::<Vec<_>>());
+    let refused: Vec<_> = applied.refused.iter().map(|refused| refused.why.to_string()).collect();
+    Object::from_iter(
+        [
+            ("reason", reason.as_str().into()),
+            ("messages", messages.into()),
+            ("created", ids(&applied.created)),
+            ("updated", ids(&applied.updated)),
+            ("conflict", ids(&applied.conflict)),
+            ("ignored", applied.ignored.len().into()),
+            ("duplicate", applied.duplicate.len().into()),
+            ("refused", refused.into()),
+            ("source_node_ids", applied.source_node_ids.clone().into()),
+            ("files_changed", applied.files_changed.clone().into()),
+        ]
+        .map(|(key, value): (&str, Value)| (key.to_owned(), value)),
+    )
+}
+
+fn changed_meanwhile(applied: &Applied) -> ErrorPayload {
+    let ids: Vec<_> = applied.conflicted.iter().map(|conflicted| conflicted.id.as_str()).collect();
+    let message = format!("somebody else changed {} meanwhile: it was left as it is now", ids.join(", "));
+    ErrorPayload::new(ErrorCode::MemoryWriteFailed, message).detail("kind", "conflict").detail("memory_ids", ids)
+}
+
+fn write_failed(message: String) -> ErrorPayload {
+    ErrorPayload::new(ErrorCode::MemoryWriteFailed, message)
+}
+
+fn usage_of(reply: &Reply) -> Value {
+    serde_json::to_value(&reply.usage).unwrap_or_default()
+}
+
+/// The random end of an id of this kind.
+fn random() -> String {
+    let id = Uuid::now_v7().simple().to_string();
+    id[id.len() - 8..].to_owned()
+}

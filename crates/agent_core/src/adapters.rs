@@ -1,0 +1,69 @@
+//! The connections to model servers, for every role that asks a model. Roles that one connection serves share it.
+
+use std::sync::Arc;
+
+use agent_config::ModelConfig;
+use agent_engine::ModelSettings;
+use agent_llm::{ProviderAdapter, ProviderError, ProviderRegistry};
+use agent_runtime::{Memory, MemoryModel, RawExchanges};
+
+use crate::settings::{Roles, Settings, model_settings};
+
+/// Makes connections, each once.
+pub(crate) struct Adapters<'a> {
+    settings: &'a Settings<'a>,
+    providers: &'a ProviderRegistry,
+    raw: Option<&'a RawExchanges>,
+    made: Vec<(ModelConfig, Arc<dyn ProviderAdapter>)>,
+}
+
+impl<'a> Adapters<'a> {
+    pub(crate) fn new(
+        settings: &'a Settings<'a>,
+        providers: &'a ProviderRegistry,
+        raw: Option<&'a RawExchanges>,
+    ) -> Self {
+        Self { settings, providers, raw, made: Vec::new() }
+    }
+
+    /// The one of a model. `what` and `key` name the model and the configuration's key of its secret.
+    pub(crate) fn of(
+        &mut self,
+        model: &ModelConfig,
+        what: &str,
+        key: &str,
+    ) -> Result<Arc<dyn ProviderAdapter>, ProviderError> {
+        if let Some((_, adapter)) = self.made.iter().find(|(other, _)| model.same_adapter_as(other)) {
+            return Ok(Arc::clone(adapter));
+        }
+        let mut provider = self.settings.provider(model, what, key);
+        provider.raw = self.raw.map(RawExchanges::sink);
+        let adapter = self.providers.build(&model.provider, provider)?;
+        self.made.push((model.clone(), Arc::clone(&adapter)));
+        Ok(adapter)
+    }
+
+    /// The memories, unless they are switched off (MEM-8).
+    pub(crate) fn memory(&mut self, roles: &Roles) -> Result<Option<Memory>, ProviderError> {
+        let Some(settings) = self.settings.memory() else { return Ok(None) };
+        let extract = self.model(
+            &roles.extract,
+            "the model that finds out what is to be remembered",
+            "memory.extract_model_profile",
+        )?;
+        let recall = self.model(&roles.recall, "the model that recalls memories", "memory.recall_model_profile")?;
+        Ok(Some(Memory::new(settings, extract, recall)))
+    }
+
+    fn model(&mut self, model: &ModelConfig, what: &str, key: &str) -> Result<MemoryModel, ProviderError> {
+        // These answer in JSON, the same way each time, unless their profile has a temperature of its own.
+        let own = model.temperature != self.settings.config.model.temperature;
+        let temperature = Some(if own { model.temperature } else { 0.0 });
+        Ok(MemoryModel {
+            provider: self.of(model, what, key)?,
+            settings: ModelSettings { temperature, ..model_settings(model) },
+            context_window: model.context_window,
+            max_output_tokens: model.max_output_tokens,
+        })
+    }
+}

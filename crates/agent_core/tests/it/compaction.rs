@@ -1,0 +1,241 @@
+//! Older turns become a summary (CMP-*).
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use agent_core::{AgentRuntime, EventType, NodeType, SessionFilter, SessionId, StartOptions};
+use agent_testkit::{Call, Protocol, RecordedRequest, Reply};
+use serde_json::json;
+
+use crate::support::{Ran, World, run, run_in, watch};
+
+const SUMMARY: &str =
+    "## Goal\n- read data.txt\n\n## Progress\n- Done: some of it\n- Open: the rest\n\n## Next Steps\n- read on";
+/// The server on this machine has one slot unless the configuration says otherwise.
+const ONE_SLOT: &str = "";
+const TWO_SLOTS: &str = "model.parallel_requests = 2";
+
+fn asks_for_a_summary(request: &RecordedRequest) -> bool {
+    request.messages().last().is_some_and(|message| message.to_string().contains("# Write the summary now"))
+}
+
+/// A model that reads another part of a file so often in each run, and gives `summary` when it is asked for one.
+fn reader(reads: usize, summary: &'static str) -> impl Fn(&RecordedRequest, usize) -> Reply + Send + Sync + 'static {
+    let turns = AtomicUsize::new(0);
+    move |request, _| {
+        if asks_for_a_summary(request) {
+            return Reply::text(summary);
+        }
+        let turn = turns.fetch_add(1, Ordering::SeqCst);
+        if turn % (reads + 1) == reads {
+            return Reply::text("Read.").no_usage();
+        }
+        let call = Call::new("code.read_file", json!({"path": "data.txt", "start_line": 1 + turn, "max_lines": 60}));
+        Reply::text("").calls([call]).no_usage()
+    }
+}
+
+/// Runs in one session until one of them asks for a summary at its end.
+async fn until_asked_at_the_end(runtime: &AgentRuntime) -> Ran {
+    let mut ran = run(runtime, "Read.").await;
+    for _ in 0..12 {
+        ran.assert_completed();
+        if ran.of_type(EventType::CompactStarted).iter().any(|event| event.payload["mode"] == "at_end") {
+            return ran;
+        }
+        ran = run_in(runtime, &ran.session_id, "Read on.").await;
+    }
+    panic!("no run asked for a summary at its end");
+}
+
+async fn world(name: &str, extra: &str) -> World {
+    let world = World::with(name, Protocol::OpenAi, extra).await;
+    world.home.write("project/data.txt", "line of text\n".repeat(400));
+    world
+}
+
+/// The nodes of a session's active path.
+async fn path(runtime: &AgentRuntime, session: &SessionId) -> Vec<agent_core::Node> {
+    let listed = runtime.archive().list_sessions(&SessionFilter::default(), 10, 0).await.unwrap();
+    let row = listed.into_iter().find(|row| row.summary.session.session_id == *session).unwrap();
+    runtime.get_node_path(&row.summary.session.active_node_id.unwrap()).await.unwrap()
+}
+
+fn summaries(ran: &Ran) -> Vec<&str> {
+    let done = ran.of_type(EventType::CompactCompleted);
+    done.iter().map(|event| event.payload["kind"].as_str().unwrap()).collect()
+}
+
+/// CMP-1, CMP-4, CMP-5, CTX-9: a run whose conversation outgrows its window goes on with a summary of it: made by an internal
+/// agent whose run is stored, announced by events, with the user's words in it, and told to the model in a frame.
+#[tokio::test]
+async fn a_run_that_outgrows_its_window() {
+    let world = world("outgrows", ONE_SLOT).await;
+    world.server.respond_with(|request, answered| {
+        if asks_for_a_summary(request) {
+            return Reply::text(SUMMARY);
+        }
+        if answered >= 14 {
+            return Reply::text("Read.").no_usage();
+        }
+        let call =
+            Call::new("code.read_file", json!({"path": "data.txt", "start_line": 1 + answered, "max_lines": 100}));
+        Reply::text("").calls([call]).no_usage()
+    });
+    let runtime = world.runtime().await;
+    let ran = run(&runtime, "Read a lot. Never write anything.").await;
+    ran.assert_completed();
+    assert!(summaries(&ran).contains(&"summary"), "{:?}", ran.types());
+    let started = ran.of_type(EventType::CompactStarted)[0];
+    assert_eq!(started.payload["mode"], "recovery");
+    let last = world.server.requests().into_iter().rfind(|request| !asks_for_a_summary(request)).unwrap();
+    let first_message = last.messages()[1].to_string();
+    for part in ["<compaction>", "## Progress", "Never write anything."] {
+        assert!(first_message.contains(part), "{part}: {first_message}");
+    }
+    let nodes = path(&runtime, &ran.session_id).await;
+    assert!(nodes.iter().any(|node| node.node_type == NodeType::Compaction), "it is stored");
+    assert!(nodes.iter().any(|node| node.role.as_str() == "tool"), "nothing was removed");
+    let run_id = ran.events[0].run_id.clone().unwrap();
+    assert_eq!(runtime.inspect_run(&run_id, false).await.unwrap().run.run_id, run_id);
+    runtime.close().await;
+}
+
+/// CMP-5: where the server takes one request at a time, a summary is asked for when the run is over; the next run begins with it.
+#[tokio::test]
+async fn at_the_end_of_a_run() {
+    let world = world("at_end", ONE_SLOT).await;
+    world.server.respond_with(reader(2, SUMMARY));
+    let runtime = world.runtime().await;
+    let ran = until_asked_at_the_end(&runtime).await;
+    assert!(summaries(&ran).is_empty(), "the run does not wait for it");
+    runtime.background_work().await;
+    let nodes = path(&runtime, &ran.session_id).await;
+    assert_eq!(nodes.last().unwrap().node_type, NodeType::Compaction);
+    let asked = world.server.request_count();
+    let next = run_in(&runtime, &ran.session_id, "And now?").await;
+    next.assert_completed();
+    assert!(world.server.requests()[asked].messages()[1].to_string().contains("<compaction>"));
+    // What is stored is what another process reads.
+    runtime.close().await;
+    let runtime = world.runtime().await;
+    let asked = world.server.request_count();
+    run_in(&runtime, &ran.session_id, "Still there?").await.assert_completed();
+    assert!(world.server.requests()[asked].messages()[1].to_string().contains("<compaction>"));
+    runtime.close().await;
+}
+
+/// CMP-5, CMP-6: where the server takes several, it is made beside the running turns, once at a time.
+#[tokio::test]
+async fn beside_the_turns() {
+    let world = world("beside", TWO_SLOTS).await;
+    world.server.respond_with(reader(14, SUMMARY));
+    let runtime = world.runtime().await;
+    let ran = run(&runtime, "Read a lot.").await;
+    ran.assert_completed();
+    let started = ran.of_type(EventType::CompactStarted);
+    assert!(started.iter().any(|event| event.payload["mode"] == "background"), "{:?}", ran.types());
+    assert!(summaries(&ran).contains(&"summary"), "{:?}", ran.types());
+    runtime.close().await;
+}
+
+/// CMP-5: a summary that is still being made when the next message comes is taken over by its run.
+#[tokio::test]
+async fn taken_over_by_the_next_run() {
+    let world = world("taken_over", ONE_SLOT).await;
+    let (held, gate) = Reply::text(SUMMARY).gated();
+    let held = std::sync::Mutex::new(Some(held));
+    let answer = reader(2, SUMMARY);
+    world.server.respond_with(move |request, answered| {
+        match held.lock().unwrap().take_if(|_| asks_for_a_summary(request)) {
+            Some(held) => held,
+            None => answer(request, answered),
+        }
+    });
+    let runtime = world.runtime().await;
+    let ran = until_asked_at_the_end(&runtime).await;
+    let options = StartOptions { session_id: Some(ran.session_id.clone()), mode: None };
+    let handle = runtime.start("And now read on.", options).await.unwrap();
+    gate.release_all();
+    let next = watch(&handle).await;
+    next.assert_completed();
+    runtime.background_work().await;
+    let nodes = path(&runtime, &ran.session_id).await;
+    assert_eq!(nodes.iter().filter(|node| node.node_type == NodeType::Compaction).count(), 1);
+    runtime.close().await;
+}
+
+/// CMPT-06, CMP-7: what is no summary is not written; the run goes on without its oldest turns and says so.
+#[tokio::test]
+async fn what_is_no_summary() {
+    for (name, said) in [("empty", " "), ("refused", "I'm sorry, I cannot do that."), ("json", "{\"ok\": true}")] {
+        let world = world(&format!("no_summary_{name}"), ONE_SLOT).await;
+        world.server.respond_with(reader(14, said));
+        let runtime = world.runtime().await;
+        let ran = run(&runtime, "Read a lot. Never write anything.").await;
+        ran.assert_completed();
+        assert!(!ran.of_type(EventType::CompactFailed).is_empty(), "{name}: {:?}", ran.types());
+        assert!(summaries(&ran).iter().all(|kind| *kind == "window_slide"), "{name}");
+        let last = world.server.requests().into_iter().rfind(|request| !asks_for_a_summary(request)).unwrap();
+        assert!(last.body.to_string().contains("earlier turns left out"));
+        assert!(last.body.to_string().contains("Never write anything."));
+        let nodes = path(&runtime, &ran.session_id).await;
+        assert!(nodes.iter().all(|node| node.node_type != NodeType::Compaction), "{name}");
+        runtime.close().await;
+    }
+}
+
+/// CMP-8: switched off, nothing asks for a summary; without recovery such a run ends, and says what to do.
+#[tokio::test]
+async fn switched_off() {
+    for (extra, completes) in [("compact.enabled = false", true), ("compact.recovery_sync = false", false)] {
+        let world = world("switched_off", extra).await;
+        world.server.respond_with(reader(14, SUMMARY));
+        let runtime = world.runtime().await;
+        let ran = run(&runtime, "Read a lot.").await;
+        assert_eq!(ran.result.status.as_str() == "completed", completes, "{extra}: {:?}", ran.result.error);
+        if !completes {
+            assert_eq!(ran.result.end_reason.unwrap().as_str(), "prompt_too_long");
+        }
+        assert!(!world.server.requests().iter().any(asks_for_a_summary), "{extra}");
+        runtime.close().await;
+    }
+}
+
+/// CMP-4, CFG-4: another model gets the conversation as one text, with the compact agent's words as its system part and no tools.
+#[tokio::test]
+async fn another_model_summarises() {
+    let world =
+        world("another_model", "model_overrides.compact = { name = \"smaller\" }\ncompact.model_profile = \"compact\"")
+            .await;
+    world.server.respond_with(reader(14, SUMMARY));
+    let runtime = world.runtime().await;
+    run(&runtime, "Read a lot.").await.assert_completed();
+    let requests = world.server.requests();
+    let asked = requests.iter().find(|request| asks_for_a_summary(request)).expect("it was asked");
+    assert_eq!(asked.model(), "smaller");
+    assert!(asked.tools().is_empty() && asked.messages().len() == 2);
+    assert!(asked.body.to_string().contains("<transcript>"));
+    runtime.close().await;
+}
+
+/// STO-12, RUN-4: a session whose summary is being made can be deleted; the summary goes nowhere.
+#[tokio::test]
+async fn a_session_that_goes_away() {
+    let world = world("goes_away", ONE_SLOT).await;
+    let (held, gate) = Reply::text(SUMMARY).gated();
+    let held = std::sync::Mutex::new(Some(held));
+    let answer = reader(2, SUMMARY);
+    world.server.respond_with(move |request, answered| {
+        match held.lock().unwrap().take_if(|_| asks_for_a_summary(request)) {
+            Some(held) => held,
+            None => answer(request, answered),
+        }
+    });
+    let runtime = world.runtime().await;
+    let ran = until_asked_at_the_end(&runtime).await;
+    runtime.delete_session(&ran.session_id).await.unwrap();
+    gate.release_all();
+    runtime.background_work().await;
+    assert!(runtime.list_sessions(10, 0).await.unwrap().is_empty());
+    runtime.close().await;
+}
