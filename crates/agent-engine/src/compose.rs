@@ -179,8 +179,11 @@ impl Build {
             build.turns_summarised = compaction.mark.turns;
             build.add(node.message.clone(), node.tokens);
         }
-        // What was not loaded is in the summary, unless it holds more turns than that.
-        let unknown = omitted.nodes > 0 && (selection.compaction().is_none() || omitted.turns > build.turns_summarised);
+        // What was not loaded is in the summary, unless that ends before it.
+        let is_covered = selection
+            .compaction()
+            .is_some_and(|compaction| compaction.is_loaded || omitted.turns <= build.turns_summarised);
+        let unknown = omitted.nodes > 0 && !is_covered;
         for group in path.groups().iter().take_while(|group| group.head < end) {
             if unknown && group.head >= omitted.at {
                 build.gap_at.get_or_insert(build.messages.len());

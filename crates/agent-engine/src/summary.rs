@@ -79,7 +79,7 @@ impl Summary {
             return Err(SummaryFault::Empty);
         }
         let sections = sections(&text);
-        if sections.iter().filter(|body| !body.trim().is_empty()).count() < LEAST {
+        if sections.iter().filter(|body| body.lines().any(says_something)).count() < LEAST {
             return Err(SummaryFault::NoSections);
         }
         Ok(written(&sections, limit, reply.stop.kind == StopKind::MaxTokens))
@@ -107,14 +107,28 @@ fn sections(text: &str) -> [String; 8] {
 }
 
 fn push_line(section: &mut String, line: &str) {
-    // Fences around the whole summary are no part of it.
-    if line.trim_start().starts_with("```") || (section.is_empty() && line.trim().is_empty()) {
+    // Fences around the whole summary are no part of it, nor are hints of the skeleton that were copied.
+    if line.trim_start().starts_with("```") || is_hint(line) || (section.is_empty() && line.trim().is_empty()) {
         return;
     }
     if !section.is_empty() {
         section.push('\n');
     }
     section.push_str(line.trim_end());
+}
+
+/// Whether a line is a placeholder in brackets, such as "- Done: [what is finished]", that a small model has copied.
+fn is_hint(line: &str) -> bool {
+    let line = line.trim().trim_start_matches(['-', '*']).trim_start();
+    let words = line.split_once(": ").map_or(line, |(label, rest)| if label.contains(' ') { line } else { rest });
+    // A ticked box is none.
+    words.len() > 6 && words.starts_with('[') && words.find(']') == Some(words.len() - 1)
+}
+
+/// Whether a line of a section holds more than that there is nothing.
+fn says_something(line: &str) -> bool {
+    let words = line.trim().trim_start_matches(['-', '*']).trim().trim_end_matches('.');
+    !words.is_empty() && !["none", "n/a", "nothing", "-"].iter().any(|nothing| words.eq_ignore_ascii_case(nothing))
 }
 
 /// Which section a line begins, and what stands behind the heading on the same line. Models write `## Goal`, `**Goal**:`,

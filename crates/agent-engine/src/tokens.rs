@@ -85,6 +85,12 @@ impl Calibration {
     /// our estimate.
     const RANGE: (f64, f64) = (0.5, 3.0);
 
+    /// One that was learned before.
+    #[must_use]
+    pub fn of(ratio: f64) -> Self {
+        if ratio.is_finite() { Self { ratio: ratio.clamp(Self::RANGE.0, Self::RANGE.1) } } else { Self::default() }
+    }
+
     /// Takes in one call. Counts that are missing or tiny teach nothing.
     pub fn observe(&mut self, estimated: u64, counted: Option<u64>) {
         let Some(counted) = counted.filter(|counted| *counted >= 64) else { return };
@@ -137,6 +143,8 @@ mod tests {
             calibration.observe(1000, Some(1500));
         }
         assert!((calibration.ratio() - 1.5).abs() < 0.01);
+        assert!((Calibration::of(calibration.ratio()).ratio() - calibration.ratio()).abs() < 1e-9);
+        assert_eq!((Calibration::of(f64::NAN).ratio(), Calibration::of(100.0).ratio()), (1.0, 3.0));
         // A count that is missing, tiny or absurd does not ruin it.
         calibration.observe(1000, None);
         calibration.observe(1000, Some(3));

@@ -309,7 +309,7 @@ impl Driver {
     fn gather(&mut self, fresh: bool, outside: &mut Outside) {
         let nodes = InstructionNode::on(self.machine.path());
         let Some(mut gatherer) = self.gatherer.take() else { return };
-        if gatherer.looks_at_files(&nodes) {
+        if gatherer.reads_files(fresh, &nodes) {
             let work = spawn_blocking(move || {
                 let gathered = gatherer.gather(fresh, &nodes);
                 Done::Gathered(Box::new((gatherer, gathered)))

@@ -55,4 +55,4 @@ pub use runtime::{Background, Runtime, StartOptions, UserMessage};
 pub use sessions::project_name;
 pub use settings::{Ports, RuntimeSettings};
 pub use sources::{blocks, check_budgets};
-pub use tools::{CoreToolSettings, core_tools, has_skills};
+pub use tools::{CoreToolSettings, core_tools};

@@ -122,6 +122,7 @@ impl Runtime {
             sessions: Sessions::new(
                 Arc::clone(&store),
                 project_name(&settings.project),
+                settings.model.name.clone(),
                 settings.budgets.context_window,
             ),
             archive,

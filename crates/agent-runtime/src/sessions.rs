@@ -33,6 +33,8 @@ pub(crate) struct Sessions {
     store: Arc<dyn SessionStore>,
     /// The project folder all of them belong to (COD-10).
     project: String,
+    /// The model that runs ask.
+    model: String,
     /// How much of the end of a path is read.
     recent: Recent,
     /// Room for the user's words out of what is not read, in tokens.
@@ -44,7 +46,7 @@ pub(crate) struct Sessions {
 
 impl Sessions {
     /// For a model with this window, in tokens.
-    pub(crate) fn new(store: Arc<dyn SessionStore>, project: String, window: u64) -> Arc<Self> {
+    pub(crate) fn new(store: Arc<dyn SessionStore>, project: String, model: String, window: u64) -> Arc<Self> {
         // More than the window has no request, since a path that was just read is weighed by the same estimates.
         // The results of a reply are shortened to two fifths of what the messages may take, which is well above this.
         let recent = Recent {
@@ -57,6 +59,7 @@ impl Sessions {
         Arc::new(Self {
             store,
             project,
+            model,
             recent,
             words: window / 10,
             known: Mutex::default(),
@@ -148,8 +151,11 @@ impl Sessions {
         let Some(leaf) = active else {
             return Ok(Rest { path: Path::new(), calibration: Calibration::default(), started: None });
         };
+        let calibration = self.calibration(id).await?;
+        // The window is in the provider's tokens, the path in estimates.
+        let recent = Recent { tokens: calibration.fits(self.recent.tokens), ..self.recent.clone() };
         let RecentPath { omitted_nodes, omitted_turns, nodes_before, nodes_pinned, nodes, earlier_words } =
-            self.store.load_recent(id, leaf, &self.recent).await?;
+            self.store.load_recent(id, leaf, &recent).await?;
         let said = earlier_words.iter().map(|node| (&node.node_id, words_of(node)));
         let earlier_words = Sayings::default().and(said, self.words);
         let last_run = nodes.last().map(|node| node.run_id.clone());
@@ -163,7 +169,20 @@ impl Sessions {
             Some(run) => Some(self.started_calls(&run).await?),
             None => None,
         };
-        Ok(Rest { path, calibration: Calibration::default(), started })
+        Ok(Rest { path, calibration, started })
+    }
+
+    /// What was learned about this model's token counts in the session's last run (CTX-7).
+    async fn calibration(&self, id: &SessionId) -> Result<Calibration, StoreError> {
+        let Some(built) = self.store.last_event(id, EventType::ContextBuilt).await? else {
+            return Ok(Calibration::default());
+        };
+        // Which model it is about stands in the event that is stored together with it.
+        let next = self.store.events(id, built.seq.unwrap_or_default(), 1).await?;
+        let asked = next.first().and_then(|event| event.payload.get("model")?.as_str());
+        let ratio = built.payload.get("calibration").and_then(serde_json::Value::as_f64);
+        let ratio = ratio.filter(|_| asked == Some(self.model.as_str()));
+        Ok(ratio.map_or_else(Calibration::default, Calibration::of))
     }
 
     /// The calls of a run that had begun.

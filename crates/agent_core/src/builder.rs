@@ -21,6 +21,9 @@ use crate::overrides::Overrides;
 use crate::settings::Settings;
 use crate::{AgentRuntime, BuildError};
 
+/// Tokens of definitions and system blocks that only runs with skills or memories have, rounded up.
+const ONLY_IN_SOME_RUNS: u64 = 250;
+
 /// Builds an [`AgentRuntime`]; everything is optional (API-2).
 #[derive(Default)]
 pub struct AgentRuntimeBuilder {
@@ -207,9 +210,15 @@ pub(crate) fn registry(
         let core = core_tools(&settings.core_tools(skill_tokens)).into_iter().map(|tool| overrides.apply(tool));
         registered(core.chain(other.iter().cloned()))
     };
-    // How much room a skill has depends on what all definitions take. Where they leave none, building fails below.
+    // How much room a skill has depends on what all definitions take. Where they leave none, the budgets are refused later.
     let measured = check_budgets(&settings.runtime(&settings.roles()?), &with_room(0)?);
-    with_room(measured.map_or(0, |budgets| budgets.pinned()))
+    with_room(measured.map_or(0, |budgets| skill_room(&budgets)))
+}
+
+/// A loaded skill may stay whatever a run has besides what these budgets were derived from (CTX-4): catalogs, and what is
+/// there only with skills and memories.
+fn skill_room(budgets: &Budgets) -> u64 {
+    budgets.messages.saturating_sub(budgets.catalogs + ONLY_IN_SOME_RUNS) / 4
 }
 
 fn registered(tools: impl Iterator<Item = Arc<dyn Tool>>) -> Result<Registry<Arc<dyn Tool>>, BuildError> {

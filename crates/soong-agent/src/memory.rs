@@ -98,7 +98,7 @@ fn for_people(shown: &[&MemoryEntry], listing: &MemoryListing, width: Width, loo
     }
     let line = |(row, words): &([String; 4], String)| {
         let mut line = Columns::new(width, look);
-        let shown = [row[0].clone(), row[1].clone(), row[2].clone(), width.path_tail(&row[3], columns[3])];
+        let shown = [row[0].clone(), row[1].clone(), row[2].clone(), width.path_tail(&row[3], columns[3]).into_owned()];
         for (text, columns) in shown.iter().zip(columns).filter(|(_, columns)| *columns > 0) {
             line.add(text, columns, None);
         }
@@ -145,7 +145,8 @@ fn show(memories: &Memories, id: &str, output: &mut Output) -> Outcome {
         ("messages", one_line(&entry.source_node_ids.join(", "))),
         ("file", whole_line(&path.to_string_lossy())),
     ];
-    let mut text: String = facts.iter().map(|(name, value)| format!("{name:9} {value}").trim_end().to_owned() + "\n").collect();
+    let mut text: String =
+        facts.iter().map(|(name, value)| format!("{name:9} {value}").trim_end().to_owned() + "\n").collect();
     text.push_str(&format!("\n{}\n", escape_for_terminal(&entry.body)));
     output.page(&text);
     Ok(Exit::Completed)

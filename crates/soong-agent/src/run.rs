@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agent_core::{
-    AgentRuntime, Background, EventStream, EventType, PermissionDecision, RunHandle, RuntimeError, RuntimeEvent, SessionId,
-    StartOptions, StoreError, quote_argv,
+    AgentRuntime, Background, EventStream, EventType, PermissionDecision, RunHandle, RuntimeError, RuntimeEvent,
+    SessionId, StartOptions, StoreError, quote_argv,
 };
 use tokio::sync::mpsc;
 

@@ -30,7 +30,7 @@ fn path(items: &[Item]) -> Path {
     let mut path = Path::new();
     let mut heads = Vec::new();
     for (n, item) in items.iter().enumerate() {
-        let mut push = |suffix: &str, role, node_type, content: Vec<ContentBlock>, metadata| {
+        let push = |path: &mut Path, suffix: &str, role, node_type, content: Vec<ContentBlock>, metadata| {
             let node_id = NodeId::parse(&format!("node_{n}{suffix}")).unwrap();
             let token_count = TokenCounter.message(&content);
             let parent_id = path.tip().cloned();
@@ -61,34 +61,37 @@ fn path(items: &[Item]) -> Path {
         };
         let message = NodeType::Message;
         match item {
-            Item::User(size) => push("", Role::User, message, vec![words(*size)], Object::new()),
-            Item::Text(size) => push("", Role::Assistant, message, vec![words(*size)], Object::new()),
-            Item::Broken => push("", Role::Assistant, message, vec![call(0)], Object::new()),
+            Item::User(size) => push(&mut path, "", Role::User, message, vec![words(*size)], Object::new()),
+            Item::Text(size) => push(&mut path, "", Role::Assistant, message, vec![words(*size)], Object::new()),
+            Item::Broken => push(&mut path, "", Role::Assistant, message, vec![call(0)], Object::new()),
             Item::Calls(sizes) => {
-                push("", Role::Assistant, message, (0..sizes.len()).map(call).collect(), Object::new());
+                push(&mut path, "", Role::Assistant, message, (0..sizes.len()).map(call).collect(), Object::new());
                 for (at, size) in sizes.iter().enumerate().rev() {
-                    push(&format!("_{at}"), Role::Tool, message, vec![result(at, *size)], Object::new());
+                    push(&mut path, &format!("_{at}"), Role::Tool, message, vec![result(at, *size)], Object::new());
                 }
             }
             Item::Skill(key, size) => {
                 let mark = ContextMark { items: vec![(format!("skill {key}"), "h".into())], call: None };
-                push("", Role::User, NodeType::SkillContext, vec![words(*size)], mark.metadata());
+                push(&mut path, "", Role::User, NodeType::SkillContext, vec![words(*size)], mark.metadata());
             }
             Item::Imported => {
-                push("", Role::User, message, vec![words(2), result(7, 3)], Object::new());
+                push(&mut path, "", Role::User, message, vec![words(2), result(7, 3)], Object::new());
             }
             Item::Compaction(back, elsewhere) => {
                 let Some(first_kept) = heads.len().checked_sub(1 + back).map(|at| heads[at]) else { continue };
                 let first_kept = if *elsewhere { "node_elsewhere".to_owned() } else { format!("node_{first_kept}") };
+                let first_kept_node_id = NodeId::parse(&first_kept).unwrap();
+                let covered = path.position(&first_kept_node_id).unwrap_or(0);
+                let turns = path.nodes()[..covered].iter().filter(|node| node.role == Role::Assistant).count();
                 let mark = CompactionMark {
-                    first_kept_node_id: NodeId::parse(&first_kept).unwrap(),
-                    turns: 1,
+                    first_kept_node_id,
+                    turns,
                     tokens_before: 0,
                     tokens_after: 0,
                     user_words: Sayings::default(),
                     details: Object::new(),
                 };
-                push("", Role::User, NodeType::Compaction, vec![words(9)], mark.metadata());
+                push(&mut path, "", Role::User, NodeType::Compaction, vec![words(9)], mark.metadata());
                 continue;
             }
         }
@@ -168,6 +171,50 @@ proptest! {
         let latest = path.nodes().iter().rposition(|node| node.role == Role::Assistant).unwrap_or(0);
         prop_assert!(first_kept <= latest.max(path.last_input().unwrap_or(0)));
         prop_assert!(planned.plan.tokens_kept + planned.plan.summary_limit < planned.plan.tokens_before);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+
+    /// CMP-1, PERF-5: what a summary covers need not be kept in memory: the next request is the same without it, its report
+    /// included.
+    #[test]
+    fn what_is_covered_may_go(items in prop::collection::vec(item(), 1..40), slid in 0_usize..40) {
+        let mut whole = path(&items);
+        let mut part = whole.clone().without_what_is_covered();
+        prop_assert!(part.len() <= whole.len());
+        // A run begins with a message, and the one before is kept for its own sake no longer.
+        let content = vec![words(3)];
+        let message = NodeDraft {
+            node_id: NodeId::parse("node_now").unwrap(),
+            parent_id: whole.tip().cloned(),
+            role: Role::User,
+            node_type: NodeType::Message,
+            token_count: TokenCounter.message(&content),
+            content: content.into(),
+            metadata: Object::new(),
+        };
+        whole.push(&message);
+        part.push(&message);
+        let sources = sources(100_000);
+        let compose = |path: &Path, window| compose(path, &sources, window, Calibration::default()).unwrap();
+        let run = |path: &Path| Window { first_kept: path.omitted().pinned };
+        let (before, after) = (compose(&whole, Window::default()), compose(&part, run(&part)));
+        prop_assert_eq!(&before.0.messages, &after.0.messages);
+        let counts = |report: &crate::ContextReport| {
+            (report.nodes_in, report.nodes_out, report.turns_out, report.turns_summarised, report.pinned.clone())
+        };
+        prop_assert_eq!(counts(&before.1), counts(&after.1));
+        // And after a slide.
+        let group = whole.groups().get(slid).map(|group| whole.nodes()[group.head].node_id.clone());
+        let at = group.and_then(|id| Some((whole.position(&id)?, part.position(&id)?)));
+        if let Some((whole_at, part_at)) = at.filter(|(_, part_at)| *part_at >= part.omitted().pinned) {
+            let before = compose(&whole, Window { first_kept: whole_at });
+            let after = compose(&part, Window { first_kept: part_at });
+            prop_assert_eq!(&before.0.messages, &after.0.messages);
+            prop_assert_eq!(counts(&before.1), counts(&after.1));
+        }
     }
 }
 

@@ -127,6 +127,7 @@ impl Run {
                 self.counts.turns += 1;
                 let number = self.counts.request.next();
                 self.counts.request = number;
+                let tokens = report.message_tokens;
                 self.phase = Phase::Streaming { estimated: report.message_tokens + report.system_tokens };
                 let built = self.epoch.report(sources, report, self.calibration, &self.counts, &self.run_id);
                 request.metadata = request_metadata(&built.call_id_prefix);
@@ -141,7 +142,7 @@ impl Run {
                         .with("turn", self.counts.turns),
                 );
                 out.effect(Effect::CallModel { request: number, body: Box::new(request) });
-                self.compact_beside(out);
+                self.compact_beside(tokens, out);
             }
             Err(overflow) => self.make_room(overflow, sources.budgets.slide_to(), None, out),
         }

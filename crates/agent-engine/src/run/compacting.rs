@@ -144,24 +144,31 @@ pub fn finish_compaction(
 impl Run {
     // --- ahead of need ---
 
-    /// Begins a summary beside the turn that has just been asked for, where the server takes both (CMP-5).
-    pub(super) fn compact_beside(&mut self, out: &mut Out) {
+    /// Begins a summary beside the turn that has just been asked for, where the server takes both (CMP-5). `tokens` are those
+    /// of its messages, as estimated.
+    pub(super) fn compact_beside(&mut self, tokens: u64, out: &mut Out) {
         if self.sources.as_ref().is_some_and(|sources| sources.compacting.background) {
-            self.compact_ahead(CompactMode::Background, out);
+            self.compact_ahead(CompactMode::Background, tokens, out);
         }
     }
 
     /// Begins one as the run ends.
     pub(super) fn compact_at_end(&mut self, out: &mut Out) {
         if self.sources.as_ref().is_some_and(|sources| sources.compacting.at_end) {
-            self.compact_ahead(CompactMode::AtEnd, out);
+            self.compact_ahead(CompactMode::AtEnd, self.message_tokens(), out);
         }
     }
 
-    fn compact_ahead(&mut self, mode: CompactMode, out: &mut Out) {
+    /// Estimated tokens of the messages of a request that would be made now.
+    fn message_tokens(&self) -> u64 {
+        self.sources.as_ref().map_or(0, |sources| {
+            let parts = Parts::of(sources, self.window);
+            Build::choose(&Selection::new(&self.path, parts.rules), parts.marker).tokens
+        })
+    }
+
+    fn compact_ahead(&mut self, mode: CompactMode, tokens: u64, out: &mut Out) {
         let Some(sources) = self.sources.as_ref().filter(|_| self.job.is_none()) else { return };
-        let parts = Parts::of(sources, self.window);
-        let tokens = Build::choose(&Selection::new(&self.path, parts.rules), parts.marker).tokens;
         let tokens = self.calibration.apply(tokens);
         if tokens <= sources.budgets.compact_at || tokens < self.next_compaction_at {
             return;
@@ -365,10 +372,7 @@ impl Run {
                 out.writes.push(Write::Node(node));
                 out.event(event);
                 self.epoch.begin("compaction");
-                let parts = self.sources.as_ref().map(|sources| Parts::of(sources, self.window));
-                let tokens = parts
-                    .map_or(0, |parts| Build::choose(&Selection::new(&self.path, parts.rules), parts.marker).tokens);
-                self.wait_for_growth(self.calibration.apply(tokens));
+                self.wait_for_growth(self.calibration.apply(self.message_tokens()));
                 !self.ends_in_circles(out)
             }
             Err(error) => {

@@ -181,10 +181,11 @@ impl Run {
         self.emit(path_len, out)
     }
 
-    /// The path handed to the next run of this agent, and what was learned about this model's token counts.
+    /// The path handed to the next run of this agent, without what a summary covers, and what was learned about this model's
+    /// token counts.
     #[must_use]
     pub fn into_path(self) -> (Path, Calibration) {
-        (self.path, self.calibration)
+        (self.path.without_what_is_covered(), self.calibration)
     }
 
     /// A summary that is still being made; it goes on after the run.

@@ -43,6 +43,11 @@ fn what_is_no_summary() {
         ("{\"goal\": \"x\", \"progress\": []}", SummaryFault::NoSections),
         ("The goal: nothing. Progress was made.", SummaryFault::NoSections),
         ("## Goal\n\n## Progress\n", SummaryFault::NoSections),
+        (
+            "## Goal\n- [what the user wants, in their words]\n## Progress\n- Done: [what is finished]",
+            SummaryFault::NoSections,
+        ),
+        ("## Goal\n- none\n## Progress\n- N/A\n## Next Steps\n-", SummaryFault::NoSections),
     ] {
         assert_eq!(read(text), Err(fault), "{text}");
     }

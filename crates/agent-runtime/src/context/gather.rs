@@ -75,9 +75,14 @@ impl Gatherer {
         Arc::clone(&self.files)
     }
 
-    /// Whether [`Self::gather`] would look at the disk.
-    pub(crate) fn looks_at_files(&self, nodes: &[InstructionNode]) -> bool {
-        !nodes.is_empty() || !self.known.is_empty()
+    /// Whether [`Self::gather`] would read files. That nothing changed is seen by asking the file system, which takes
+    /// microseconds for each file that was loaded.
+    pub(crate) fn reads_files(&self, fresh: bool, nodes: &[InstructionNode]) -> bool {
+        let is_as_known = |node: &InstructionNode| {
+            self.known.iter().any(|known| known.path == node.path && known.stamp == stamp(&node.path))
+        };
+        let all_known = nodes.iter().all(is_as_known);
+        if fresh || self.current.is_none() { !nodes.is_empty() } else { !all_known }
     }
 
     /// The sources as they are now. Blocks for as long as it takes to look at the files that were loaded.

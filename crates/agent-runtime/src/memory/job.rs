@@ -156,6 +156,9 @@ impl Inner {
     async fn prepare(&self, place: &Place, cursor: u64) -> Result<Result<Prepared, ErrorPayload>, Gone> {
         let system = system_text(AssetId::MemoryExtract, &[]);
         let room = self.memory.extract().room(&system);
+        if room < LEAST_ROOM {
+            return Ok(Err(no_room(self.memory.extract().context_window)));
+        }
         let listing = match self.memory.listing().await {
             Ok(listing) => listing,
             Err(why) => return Ok(Err(write_failed(format!("nothing was remembered: {why}")))),
@@ -184,7 +187,8 @@ impl Inner {
             // Nothing but messages without a word: there is nothing to ask.
             true => ("{\"decisions\":[]}".to_owned(), Value::Null),
             false => {
-                let told = told(&known, &batch);
+                let mut told = told(&known, &batch);
+                self.redactor.text(&mut told);
                 let asked = self.memory.extract().ask(system, told, Object::new(), self.stop.child_token()).await;
                 let reply = match asked {
                     Ok(reply) => reply,
@@ -288,6 +292,17 @@ fn changed_meanwhile(applied: &Applied) -> ErrorPayload {
     let ids: Vec<_> = applied.conflicted.iter().map(|conflicted| conflicted.id.as_str()).collect();
     let message = format!("somebody else changed {} meanwhile: it was left as it is now", ids.join(", "));
     ErrorPayload::new(ErrorCode::MemoryWriteFailed, message).detail("kind", "conflict").detail("memory_ids", ids)
+}
+
+/// With less room than this, in tokens, messages would be shown that say nothing.
+const LEAST_ROOM: u64 = 400;
+
+fn no_room(window: u64) -> ErrorPayload {
+    let message = format!(
+        "the model that finds out what is to be remembered has a window of {window} tokens, which leaves no room for \
+         messages: give memory.extract_model_profile a larger context_window, or a smaller max_output_tokens"
+    );
+    ErrorPayload::new(ErrorCode::ConfigError, message)
 }
 
 fn write_failed(message: String) -> ErrorPayload {

@@ -110,7 +110,7 @@ fn cleaned(mut output: ToolOutput, context: &CallContext) -> ToolOutput {
 
 async fn recall(memory: &Memory, query: &str, context: &CallContext) -> Result<ToolOutput, NotChosen> {
     let listing = memory.listing().await.map_err(NotChosen::Failed)?;
-    let chosen = memory.choose(&listing, query, &context.run_id, context.cancel.clone()).await?;
+    let chosen = memory.choose(&listing, query, context).await?;
     if chosen.is_empty() {
         return Ok(nothing());
     }

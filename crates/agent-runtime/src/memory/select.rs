@@ -6,9 +6,9 @@ use agent_engine::TokenCounter;
 use agent_library::AssetId;
 use agent_library::memory::{MemoryEntry, MemoryId, MemoryListing};
 use agent_library::shown;
-use agent_protocol::{ErrorCode, ErrorPayload, ModelFault, Object, RunId};
+use agent_protocol::{ErrorCode, ErrorPayload, ModelFault, Object};
+use agent_tools::CallContext;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use super::Memory;
 use super::answer::{Choice, choices};
@@ -34,17 +34,20 @@ impl Memory {
         &self,
         listing: &MemoryListing,
         query: &str,
-        run: &RunId,
-        cancel: CancellationToken,
+        context: &CallContext,
     ) -> Result<Vec<MemoryId>, NotChosen> {
         let top_k = self.settings().recall_top_k;
         let system = system_text(AssetId::MemoryRecall, &[("top_k", &top_k.to_string())]);
         let room = self.recall().room(&system);
         let (told, listed) = list(listing, self.project(), query, room);
         if listed.is_empty() {
-            return Ok(Vec::new());
+            let is_any = listing.entries.iter().any(|entry| entry.is_visible_in(self.project()));
+            let no_room = "the window of memory.recall_model_profile leaves no room for a list of them";
+            return if is_any { Err(NotChosen::Failed(no_room.to_owned())) } else { Ok(Vec::new()) };
         }
-        let metadata = Object::from_iter([(raw::RUN_ID.to_owned(), run.as_str().into())]);
+        let told = context.secrets.redact(&told).text.into_owned();
+        let metadata = Object::from_iter([(raw::RUN_ID.to_owned(), context.run_id.as_str().into())]);
+        let cancel = context.cancel.clone();
         let reply =
             self.recall().ask(system, told, metadata, cancel).await.map_err(|unanswered| match unanswered.fault {
                 ModelFault::Aborted => NotChosen::Cancelled,

@@ -9,10 +9,9 @@ mod load_skill;
 mod target;
 mod templates;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent_library::skills::SkillCatalog;
 #[cfg(doc)]
 use agent_tools::ContextEntry;
 use agent_tools::Tool;
@@ -47,13 +46,6 @@ pub fn core_tools(settings: &CoreToolSettings) -> Vec<Arc<dyn Tool>> {
         folder: settings.plans_dir.clone(),
     };
     vec![Core::shared(skills), Core::shared(plans), Core::shared(TaskTemplate)]
-}
-
-/// Whether there is a skill that can be loaded; without one nobody is offered `internal.load_skill`. Reads the heads of the
-/// files there, so it blocks for a moment.
-#[must_use]
-pub fn has_skills(folder: &Path) -> bool {
-    !SkillCatalog::scan(folder).entries().is_empty()
 }
 
 #[cfg(test)]

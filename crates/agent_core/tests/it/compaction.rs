@@ -239,3 +239,79 @@ async fn a_session_that_goes_away() {
     assert!(runtime.list_sessions(10, 0).await.unwrap().is_empty());
     runtime.close().await;
 }
+
+/// CMPT-11: a session that was at home in a big window goes on in a small one: it is summarised in steps, or its oldest turns go,
+/// and no request is sent that the window cannot hold.
+#[tokio::test]
+async fn a_smaller_window() {
+    let big = "model.context_window = 131072\ncontext.reserve_output_tokens = 4096";
+    let world = world("smaller_window", big).await;
+    world.server.respond_with(reader(60, SUMMARY));
+    let runtime = world.runtime().await;
+    let first = run(&runtime, "Read everything. Never write anything.").await;
+    first.assert_completed();
+    let asked = world.server.request_count();
+    let tokens = first.of_type(EventType::ContextBuilt).last().unwrap().payload["request_tokens"].as_u64().unwrap();
+    assert!(tokens > 15_000, "{tokens}");
+    runtime.close().await;
+
+    world.configure("model.context_window = 8192");
+    let runtime = world.runtime().await;
+    let second = run_in(&runtime, &first.session_id, "What did you find?").await;
+    second.assert_completed();
+    let requests = world.server.requests();
+    for request in &requests[asked..] {
+        // A token is rarely less than three bytes here.
+        assert!(
+            request.body["messages"].to_string().len() < 8192 * 5,
+            "{}",
+            request.body["messages"].to_string().len()
+        );
+    }
+    assert!(requests.last().unwrap().body.to_string().contains("Never write anything."));
+    runtime.close().await;
+}
+
+/// CMPT-14: after a compaction tools, system part and permissions are what they were.
+#[tokio::test]
+async fn the_agent_stays_what_it_is() {
+    let world = world("stays", ONE_SLOT).await;
+    world.server.respond_with(reader(14, SUMMARY));
+    let runtime = world.runtime().await;
+    let ran = run(&runtime, "Read a lot.").await;
+    assert!(summaries(&ran).contains(&"summary"));
+    let requests: Vec<_> = world.server.requests();
+    let (first, last) = (&requests[0], requests.last().unwrap());
+    assert!(last.messages()[1].to_string().contains("<compaction>"));
+    assert_eq!(first.tools(), last.tools());
+    assert_eq!(first.messages()[0], last.messages()[0]);
+    runtime.close().await;
+}
+
+/// CTX-7: what was learned about the model's token counts is known to the next process, and how far the estimates were off is
+/// told at a run's end.
+#[tokio::test]
+async fn counts_are_remembered() {
+    let world = world("counts", ONE_SLOT).await;
+    // About half again as many as estimated.
+    world.server.respond_with(|request, answered| {
+        let counted = request.body.to_string().len() as u64 * 3 / 8;
+        if answered % 6 == 5 {
+            return Reply::text("Read.").usage(counted, 5);
+        }
+        let call =
+            Call::new("code.read_file", json!({"path": "data.txt", "start_line": 1 + answered, "max_lines": 10}));
+        Reply::text("").calls([call]).usage(counted, 5)
+    });
+    let runtime = world.runtime().await;
+    let first = run(&runtime, "Read.").await;
+    let end = first.of_type(EventType::LoopCompleted)[0].payload["estimates"].clone();
+    let learned = end["calibration"].as_f64().unwrap();
+    assert!(learned > 1.1 && end["last_error_percent"].as_f64() < end["worst_error_percent"].as_f64(), "{end}");
+    runtime.close().await;
+    let runtime = world.runtime().await;
+    let second = run_in(&runtime, &first.session_id, "And?").await;
+    let known = second.of_type(EventType::ContextBuilt)[0].payload["calibration"].as_f64().unwrap();
+    assert!((known - learned).abs() < 0.1, "{known} {learned}");
+    runtime.close().await;
+}

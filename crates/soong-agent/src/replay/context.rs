@@ -15,6 +15,9 @@ use crate::moment;
 use crate::output::{Colour, Look};
 use block::Told;
 
+/// In the column of times.
+const BESIDE: &str = "       ";
+
 /// The mark where there is no summary.
 const NONE: &str = "none";
 
@@ -92,9 +95,10 @@ impl Contexts {
             self.rows.row(time.filter(|_| begins && at == 0), mark, colour, line);
         }
         if !news.is_empty() {
-            self.rows.dim("", "", table::HEADER);
+            self.rows.dim(BESIDE, BESIDE, table::HEADER);
         }
-        self.rows.push("", "       ", &table::row(time, request, self.told.window()), |_, row| row.to_owned());
+        let time = format!("{:>5}  ", time.map(moment::into).unwrap_or_default());
+        self.rows.push(&time, BESIDE, &table::row(request, self.told.window()), |_, row| row.to_owned());
         match &request.outcome {
             RequestOutcome::Replied { expected: Some(expected), .. } => {
                 let line = format!(
@@ -170,10 +174,10 @@ fn compacted(compaction: &CompactionReport) -> (&'static str, Colour, String) {
 /// Who asked, and how long it took.
 fn made(compaction: &CompactionReport) -> String {
     let who = match compaction.mode.as_deref() {
-        Some("background") => "; asked for beside the turns".to_owned(),
-        Some("at_end") => "; asked for at the end of a run".to_owned(),
-        Some("recovery") => "; asked for in need".to_owned(),
-        Some(other) => format!("; asked for: {}", in_line(other)),
+        Some("background") => "; in the background".to_owned(),
+        Some("at_end") => "; at the end of a run".to_owned(),
+        Some("recovery") => "; in need".to_owned(),
+        Some(other) => format!("; {}", in_line(other)),
         None => String::new(),
     };
     let began = compaction.begun.as_ref().and_then(|begun| moment::millis(&begun.at));
@@ -200,7 +204,7 @@ fn estimated(estimates: &Estimates) -> String {
     let percent = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.1}%"));
     let factor = estimates.calibration.map(|factor| format!(", factor {factor:.3}")).unwrap_or_default();
     format!(
-        "off by {} on average ({} uncalibrated), at most {}, at last {}; {}{factor}",
+        "{} off ({} uncalibrated), at most {}, at last {}; {}{factor}",
         percent(estimates.mean_error_percent),
         percent(estimates.mean_error_uncalibrated_percent),
         percent(estimates.worst_error_percent),

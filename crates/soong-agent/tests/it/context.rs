@@ -78,17 +78,17 @@ fn a_window_that_fills() {
         "\nin, out   messages that went in",
         "\nrun 1  run_",
         "\nrun 2  run_",
-        "  epoch    1: the run begins; model scripted\n       window   8192 tokens: system and tools ",
+        "  epoch    1: the run begins; model scripted\n       window   8192: system and tools ",
         "  system.core ",
         "  summary  ",
         " tokens became ",
-        "; asked for in need, ",
+        "; in need, ",
         "  epoch    2: earlier turns became a summary; model scripted\n",
         ", as before\n",
         "       covered  ",
         " turns by the summary in node_",
         "  end      completed; ",
-        "       estimate off by ",
+        "       estimate ",
     ] {
         assert!(shown.contains(words), "{words:?} is missing in:\n{shown}");
     }
@@ -252,7 +252,7 @@ fn a_database_that_cannot_be_written() {
     let ended = Running::start(world.powerless(["replay", &session, "--context"])).ends();
     mode(0o700, 0o600);
     let shown = ended.exits(0).stdout;
-    assert!(shown.contains("  epoch    1: the run begins\n       window   4096 tokens: "), "{shown}");
+    assert!(shown.contains("  epoch    1: the run begins\n       window   4096: "), "{shown}");
     assert!(shown.contains("  end      completed"), "{shown}");
     world.run(&["replay", &session, "--context", "--turn", "1"]).exits(2).says(&["--context"]);
 }

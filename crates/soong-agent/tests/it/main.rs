@@ -10,6 +10,7 @@ mod cleanup;
 mod configuration;
 mod context;
 mod interrupted;
+mod memory;
 mod messages;
 mod names;
 mod process;

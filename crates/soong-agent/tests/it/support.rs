@@ -17,8 +17,8 @@ use crate::watched::wait_until;
 
 pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_soong-agent");
 
-/// Tests of failures shall not wait as patiently as users do.
-const HASTE: &str = "model.retry.initial_backoff_ms = 1\nmodel.retry.max_backoff_ms = 2\n";
+/// Tests of failures shall not wait as patiently as users do, and tests that count requests shall have none besides.
+const HASTE: &str = "model.retry.initial_backoff_ms = 1\nmodel.retry.max_backoff_ms = 2\nmemory.enabled = false\n";
 
 /// A home, a project and a server.
 pub(crate) struct World {

@@ -175,8 +175,8 @@ impl BlockReport {
     fn read(block: &Value) -> Self {
         let empty = Object::new();
         let block = block.as_object().unwrap_or(&empty);
-        let known = ["block_id", "source", "tokens", "hash", "dynamic", "metadata"];
-        let more = object(block, "metadata").into_iter().flatten();
+        let known = ["block_id", "source", "tokens", "hash", "dynamic", "facts"];
+        let more = object(block, "facts").into_iter().flatten();
         let facts = block.iter().filter(|(key, _)| !known.contains(&key.as_str())).chain(more);
         Self {
             block_id: text(block, "block_id").unwrap_or_default(),

@@ -66,7 +66,7 @@ fn a_report_of_today() {
             "fixed_part": {"tools": {"count": 6, "hash": "0"}, "system_blocks": [
                 {"block_id": "system.core", "source": "system.core@1", "tokens": 200, "hash": "0"},
                 {"block_id": "instructions", "source": "/p/AGENTS.md", "tokens": 50, "hash": "0", "dynamic": true, "left_out": 3,
-                 "metadata": {"cut": true}},
+                 "facts": {"cut": true}},
             ]},
         },
     }));

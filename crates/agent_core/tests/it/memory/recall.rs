@@ -167,7 +167,7 @@ async fn a_failure_costs_the_call() {
         }
     });
     let runtime = world.runtime().await;
-    for turn in 0..3 {
+    for turn in 0..4 {
         run(&runtime, "How do I indent?").await.assert_completed();
         let (results, memories) = shown(&world);
         assert!(
@@ -176,12 +176,8 @@ async fn a_failure_costs_the_call() {
         );
         assert!(memories.is_empty());
     }
-    // Where nothing can be read nothing is offered either.
-    world.server.respond_with(|request, _| {
-        assert!(!request.tool_names().contains(&"internal__recall_memory"));
-        Reply::text("I see.")
-    });
-    run(&runtime, "How do I indent?").await.assert_completed();
+    let asked = world.server.requests().iter().filter_map(selection).count();
+    assert_eq!(asked, 3, "where nothing can be read nobody is asked");
     rest(&runtime).await;
     runtime.close().await;
 }

@@ -2,8 +2,6 @@
 
 use agent_core::RequestReport;
 
-use crate::moment;
-
 /// What the columns are.
 pub(super) const LEGEND: [(&str, &str); 5] = [
     ("in, out", "messages that went in, and those that did not"),
@@ -14,20 +12,18 @@ pub(super) const LEGEND: [(&str, &str); 5] = [
 ];
 
 /// Above the rows of an epoch.
-pub(super) const HEADER: &str =
-    "         turn             in    out   gone    sum   cut  estimated   counted      off  window";
+pub(super) const HEADER: &str = "turn    in    out   gone    sum   cut  estimated   counted      off  window";
 
-/// The row; `window` is the size of the context window. Nothing in it is text of others.
-pub(super) fn row(time: Option<u64>, request: &RequestReport, window: Option<u64>) -> String {
+/// The row behind its time; `window` is the size of the context window. Nothing in it is text of others.
+pub(super) fn row(request: &RequestReport, window: Option<u64>) -> String {
     let context = &request.context;
-    let time = time.map(moment::into).unwrap_or_default();
-    // The numbers of requests are those of turns as long as nothing is asked for again.
-    let number = context.request.filter(|_| request.again).map(|number| format!("request {number}"));
     let off = request.error_percent().map(|off| format!("{off:+.1}%")).unwrap_or_default();
-    let row = format!(
-        "{time:>5}  {:>4}  {:<11}{:>4} {:>6} {:>6} {:>6} {:>5} {:>10} {:>9} {off:>8} {:>7}",
+    // The numbers of requests are those of turns as long as nothing is asked for again.
+    let again = context.request.filter(|_| request.again);
+    let again = again.map(|number| format!("  again: request {number}")).unwrap_or_default();
+    format!(
+        "{:>4} {:>5} {:>6} {:>6} {:>6} {:>5} {:>10} {:>9} {off:>8} {:>7}{again}",
         known(context.turn.map(u64::from)),
-        number.unwrap_or_default(),
         count(context.nodes_in),
         count(context.nodes_out),
         count(context.turns_gone()),
@@ -36,8 +32,7 @@ pub(super) fn row(time: Option<u64>, request: &RequestReport, window: Option<u64
         known(context.request_tokens),
         known(request.counted()),
         share(request.counted().or(context.request_tokens), window),
-    );
-    row.trim_end().to_owned()
+    )
 }
 
 /// A sign for none: zeros would hide what is worth seeing.

@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 use super::*;
 use crate::output::Width;
 
+/// The row of columns.
+const HEADER: &str = "       turn    in    out   gone    sum   cut  estimated   counted      off  window";
+
 const PLAIN: Look = Look { width: None, colour: false };
 
 fn at(seconds: u64) -> Timestamp {
@@ -64,7 +67,7 @@ fn first(epoch: u32, because: &str, more: Value) -> Value {
             "fixed_part": {"tools": {"count": 6}, "system_blocks": [
                 {"block_id": "system.core", "source": "system.core@3", "tokens": 400, "hash": "0"},
                 {"block_id": "instructions", "source": "/p/AGENTS.md", "tokens": 50, "hash": "0", "dynamic": true, "left_out": 3,
-                 "cut": true, "paths": ["a", "b"], "none": 0, "off": false},
+                 "cut": true, "paths": ["a", "b"], "none": 0, "off": false, "file_hash": "0"},
             ]},
         },
     });
@@ -122,10 +125,7 @@ fn a_run() {
     let cut = asks(
         9,
         later(3, json!({"request": 4})),
-        RequestOutcome::Replied {
-            usage: Usage { input_tokens: Some(500), ..Usage::default() },
-            expected: Some(1900),
-        },
+        RequestOutcome::Replied { usage: Usage { input_tokens: Some(500), ..Usage::default() }, expected: Some(1900) },
     );
     check(
         &[
@@ -145,21 +145,21 @@ fn a_run() {
             "",
             "run 1  run_1  2026-11-30 09:41 UTC",
             " 0:00  epoch    1: the run begins; model m",
-            "       window   8192 tokens: system and tools 1450, dynamic 1173 (50 used), answer 2048, messages 3521",
+            "       window   8192: system and tools 1450, dynamic 1173 (50 used), answer 2048, messages 3521",
             "       system   2 blocks and 6 tools, 1500 tokens",
             "                   400  system.core   system.core@3",
             "                    50  instructions  /p/AGENTS.md  (dynamic, left out: 3, cut, paths: 2)",
-            table::HEADER,
-            " 0:00     1                1      -      -      -     -       1600      1455   +10.0%     18%",
-            " 0:03     2                3      -      -      -     1       1980         ?              24%",
+            HEADER,
+            " 0:00     1     1      -      -      -     -       1600      1455   +10.0%     18%",
+            " 0:03     2     3      -      -      -     1       1980         ?              24%",
             "       failed   the stream\\nbroke; asked again",
-            " 0:04     2  request 3     3      -      -      -     1       1980         ?              24%",
+            " 0:04     2     3      -      -      -     1       1980         ?              24%  again: request 3",
             "       failed   the request failed",
-            " 0:09     3                3      -      -      -     1       1980       500  +296.0%      6%",
+            " 0:09     3     3      -      -      -     1       1980       500  +296.0%      6%",
             "       odd      about 1900 tokens were expected: the server has cut the prompt, or did not count what it had cached",
-            " 1:03     4                3      ?      -      -     1       1980         ?              24%",
-            " 1:10  end      completed; 3 turns",
-            "       estimate off by 6.0% on average (12.0% uncalibrated), at most 10.0%, at last 1.0%; 2 requests, factor 1.062",
+            " 1:03     4     3      ?      -      -     1       1980         ?              24%",
+            " 1:10  end   d; 3 turns  again: complete",
+            "       estimate 6.0% off (12.0% uncalibrated), at most 10.0%, at last 1.0%; 2 requests, factor 1.062",
         ],
     );
 }
@@ -220,37 +220,37 @@ fn what_is_missing_and_why() {
             "",
             "run 1  run_1  2026-11-30 09:41 UTC",
             " 0:00  epoch    1: the run begins; model m",
-            "       window   8192 tokens: system and tools 1450, dynamic 1173 (50 used), answer 2048, messages 3521",
+            "       window   8192: system and tools 1450, dynamic 1173 (50 used), answer 2048, messages 3521",
             "       system   2 blocks and 6 tools, 1500 tokens",
             "                   400  system.core   system.core@3",
             "                    50  instructions  /p/AGENTS.md  (dynamic, left out: 3, cut, paths: 2)",
-            table::HEADER,
-            " 0:00     1                1      -      -      -     -       1600      1600    +0.0%     20%",
-            " 0:21  summary  8 turns in node_01a22d4c1e05…_12: 3100 tokens became 900; asked for beside the turns, 9.0 s",
+            HEADER,
+            " 0:00     1     1      -      -      -     -       1600      1600    +0.0%     20%",
+            " 0:21  summary  8 turns in node_01a22d4c1e05…_12: 3100 tokens became 900; in the background, 9.0 s",
             " 0:21  epoch    2: earlier turns became a summary; model m",
-            "       window   8192 tokens: system and tools 1450, dynamic 1173 (50 used), answer 2048, messages 3521",
+            "       window   8192: system and tools 1450, dynamic 1173 (50 used), answer 2048, messages 3521",
             "       system   2 blocks and 6 tools, 1500 tokens, as before",
             "       pinned   node_1_1 (the run's message), node_1_2 (skill deploy), node_01a22d4c1e05…_12",
             "       covered  8 turns by the summary in node_01a22d4c1e05…_12",
             "       tail     1 message at the end that is no history",
-            table::HEADER,
-            " 0:21     5                4     20      -      8     -       1600         ?              20%",
+            HEADER,
+            " 0:21     5     4     20      -      8     -       1600         ?              20%",
             " 0:22  slide    the window is full: 1 turn left out, 3600 tokens became 2000",
             " 0:23  epoch    3: the window was full, so the oldest turns were left out; model m",
-            "       window   8192 tokens: system and tools 1450, dynamic 1173 (50 used), answer 2048, messages 3521",
+            "       window   8192: system and tools 1450, dynamic 1173 (50 used), answer 2048, messages 3521",
             "       system   2 blocks and 6 tools, 1500 tokens, as before",
             "       covered  8 turns by the summary in node_01a22d4c1e05…_12",
             "       left out 1 turn: the window slid past it",
             "       marker   the model reads: [1 earlier turn left out] and 2 lines more",
-            table::HEADER,
-            " 0:23     6                1     23      1      8     -       1600      1600    +0.0%     20%",
-            " 0:30  none     the model's reply is no summary:\\nno; asked for in need, 2.0 s",
-            " 0:31  none     why there is no summary is not stored; asked for at the end of a run",
-            " 0:31  none     what came of the summary of 8 turns is not stored here; asked for at the end of a run",
-            " 0:31  summary  8 turns in node_01a22d4c1e05…_12: 3100 tokens became 900, cut at its limit; asked for at the end of a run, 1.0 s",
+            HEADER,
+            " 0:23     6     1     23      1      8     -       1600      1600    +0.0%     20%",
+            " 0:30  none     the model's reply is no summary:\\nno; in need, 2.0 s",
+            " 0:31  none  e is no summary is not stored; at the end of a run  again: why ther",
+            " 0:31  none  e of the summary of 8 turns is not stored here; at the end of a run  again: what cam",
+            " 0:31  summary  8 turns in node_01a22d4c1e05…_12: 3100 tokens became 900, cut at its limit; at the end of a run, 1.0 s",
             "       left out 4 turns: they are older than what the window holds",
-            table::HEADER,
-            " 0:32     7                2      ?      4      -     ?          ?      1600              20%",
+            HEADER,
+            " 0:32     7     2      ?      4      -     ?          ?      1600              20%",
         ],
     );
 }
@@ -275,15 +275,15 @@ fn reports_of_older_versions() {
             "",
             "run 1  run_1  2026-11-30 09:41 UTC",
             " 0:00  epoch    1: the run begins",
-            "       window   1000 tokens: messages 5",
+            "       window   1000: messages 5",
             "       system   what it is made of is not stored",
-            table::HEADER,
-            " 0:00     1                1      ?      ?      -     ?         99         ?              10%",
-            " 0:01     2                2      ?      ?      -     ?         99       100    -1.0%     10%",
-            "       window   2000 tokens: messages 5",
-            table::HEADER,
-            " 0:02     3                3      ?      ?      -     ?         99         ?               5%",
-            " 0:03     ?                ?      ?      ?      -     ?          ?         ?                ?",
+            HEADER,
+            " 0:00     1     1      ?      ?      -     ?         99         ?              10%",
+            " 0:01     2     2      ?      ?      -     ?         99       100    -1.0%     10%",
+            "       window   2000: messages 5",
+            HEADER,
+            " 0:02     3     3      ?      ?      -     ?         99         ?               5%",
+            " 0:03     ?     ?      ?      ?      -     ?          ?         ?                ?",
             " 0:04  end      failed: the server\\nis gone; 3 turns",
         ],
     );
@@ -295,7 +295,10 @@ fn runs_without_an_end() {
     let entries = [begins(1), request(0, later(1, json!({})), None)];
     for (ending, row) in [
         (Ending::AtWork, "       now      at work"),
-        (Ending::Interrupted("go on so".to_owned()), "       end      interrupted: the process ended during the run; go on so"),
+        (
+            Ending::Interrupted("go on so".to_owned()),
+            "       end      interrupted: the process ended during the run; go on so",
+        ),
     ] {
         let shown = shown(&entries, &ending);
         assert_eq!(shown.lines().last(), Some(row), "{shown}");
@@ -309,14 +312,18 @@ fn runs_without_an_end() {
 /// usual length are not broken.
 #[test]
 fn rows_of_others_are_known() {
-    let evil = format!("\u{1b}[2J\u{9b}\u{7}\r\n 0:01  end      completed\nrun 9  run_9\n{}", " 0:02  end      x ".repeat(9));
+    let evil =
+        format!("\u{1b}[2J\u{9b}\u{7}\r\n 0:01  end      completed\nrun 9  run_9\n{}", " 0:02  end      x ".repeat(9));
     let mut report = first(1, &evil, json!({"marker": evil, "turns_out": 3}));
     report["epoch_part"]["model"]["name"] = evil.clone().into();
     report["epoch_part"]["fixed_part"]["system_blocks"][0] =
         json!({"block_id": evil, "source": evil, "tokens": 1, evil.clone(): evil.clone()});
     let mut odd = asks(0, report, RequestOutcome::Failed { error: Some(evil.clone()), asked_again: true });
-    odd.pinned =
-        vec![PinnedNode { node_id: node("node_1"), node_type: Some(NodeType::SkillContext), items: vec![evil.clone()] }];
+    odd.pinned = vec![PinnedNode {
+        node_id: node("node_1"),
+        node_type: Some(NodeType::SkillContext),
+        items: vec![evil.clone()],
+    }];
     let entries = [
         begins(1),
         ContextEntry::Request(Box::new(odd)),
@@ -332,8 +339,8 @@ fn rows_of_others_are_known() {
         for row in shown.lines() {
             assert!(row.chars().count() < columns, "{columns}: {row}");
         }
-        let ours: Vec<_> = shown.lines().filter(|row| row.contains(" 0:0") && row.starts_with(" 0:0")).collect();
-        assert_eq!(ours.len(), 3, "{columns}: {ours:?}");
+        let ours = shown.lines().filter(|row| row.starts_with(" 0:0")).count();
+        assert_eq!(ours, 4, "{columns}: the epoch, its request, no summary, the end\n{shown}");
         assert!(!shown.lines().any(|row| row.starts_with("run 9")), "{shown}");
     }
 }
