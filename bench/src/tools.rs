@@ -10,7 +10,8 @@ use agent_policy::{KnownSecrets, PathRules, Places};
 use agent_protocol::{AgentId, Object, RunId, SessionId, ToolCallId};
 use agent_tools::code::{CodeLimits, CodeToolSettings, code_tools};
 use agent_tools::{
-    ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, ProgressSink, Registry, Tool, ToolOutput,
+    ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NothingLoaded, ProgressSink, Registry,
+    Tool, ToolOutput,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -105,6 +106,7 @@ fn context() -> Result<CallContext, Box<dyn std::error::Error>> {
         progress: ProgressSink::ignored(),
         artifacts: Arc::new(Nothing),
         versions: Arc::new(Nothing),
+        loaded: Arc::new(NothingLoaded),
         result_bytes: usize::MAX,
         secrets: KnownSecrets::new([("", ""); 0])?,
     })

@@ -258,9 +258,7 @@ impl Path {
         let Some(compaction) = self.compactions.last().cloned() else { return self };
         let border = compaction.first_kept;
         let stays = |index: usize| {
-            index >= border
-                || (PINNED.contains(&self.nodes[index].node_type) && index >= self.omitted.pinned)
-                || index < self.omitted.pinned
+            index >= border || index < self.omitted.pinned || PINNED.contains(&self.nodes[index].node_type)
         };
         // Groups behind the border may have no part before it: a border is a group's head.
         let mut place = vec![None; self.nodes.len()];

@@ -28,7 +28,7 @@ mod testing;
 pub use fn_tool::FnTool;
 pub use overridden::{Overridden, ToolOverride};
 pub use port::{
-    ArtifactFile, ArtifactSink, CallContext, ContextEntry, EffectGuard, Fence, FenceClosed, FileStamp, FileVersion,
+    ArtifactFile, ArtifactSink, CallContext, ContextNode, EffectGuard, Fence, FenceClosed, FileStamp, FileVersion,
     FileVersions, LoadedContext, NothingLoaded, Prepared, PreparedCall, ProgressSink, Tool, ToolOutput,
 };
 pub use reference::reference;

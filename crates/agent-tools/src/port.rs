@@ -11,7 +11,7 @@ mod versions;
 pub use artifact::{ArtifactFile, ArtifactSink};
 pub use context::CallContext;
 pub use fence::{EffectGuard, Fence, FenceClosed};
-pub use loaded::{ContextEntry, LoadedContext, NothingLoaded};
+pub use loaded::{ContextNode, LoadedContext, NothingLoaded};
 pub use output::ToolOutput;
 pub use progress::ProgressSink;
 pub use versions::{FileStamp, FileVersion, FileVersions};

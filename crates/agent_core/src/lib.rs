@@ -70,7 +70,8 @@ pub use agent_runtime::{
 };
 pub use agent_store::StoreError;
 pub use agent_tools::{
-    CallContext, FnTool, Prepared, PreparedCall, RegisterError, Tool, ToolOutput, reference as tool_reference,
+    CallContext, ContextNode, FnTool, LoadedContext, NothingLoaded, Prepared, PreparedCall, RegisterError, Tool,
+    ToolOutput, reference as tool_reference,
 };
 pub use archive::ArchiveBuilder;
 pub use builder::AgentRuntimeBuilder;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use agent_engine::{AfterNode, ContextMark};
 use agent_protocol::{ContentBlock, Object, Permission, ToolCallId, ToolDefinition};
-use agent_tools::{ContextEntry, ToolOutput};
+use agent_tools::{ContextNode, ToolOutput};
 use serde_json::Value;
 
 use super::instructions::{InstructionFiles, ReadFile, Reading};
@@ -41,14 +41,13 @@ pub(crate) fn noticed(
 
 /// The nodes that one of core's own calls brings; none twice.
 fn brought(loaded: &Loaded, output: &ToolOutput) -> Vec<AfterNode> {
-    let node = |entry: &ContextEntry| AfterNode {
+    let node = |entry: &ContextNode| AfterNode {
         node_type: entry.node_type,
         content: entry.content.clone(),
         metadata: entry.metadata.clone(),
     };
-    let is_new = |entry: &&ContextEntry| {
-        ContextMark::read(&entry.metadata).is_none_or(|mark| loaded.add(entry.node_type, &mark))
-    };
+    let is_new =
+        |entry: &&ContextNode| ContextMark::read(&entry.metadata).is_none_or(|mark| loaded.add(entry.node_type, &mark));
     output.context.iter().filter(is_new).map(node).collect()
 }
 

@@ -6,7 +6,7 @@ use agent_engine::{ContextMark, TokenCounter, keys};
 use agent_library::memory::{MemoryEntry, MemoryId, MemoryListing};
 use agent_policy::Facts;
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeType, Object, Permission, ToolClass, ToolDefinition};
-use agent_tools::{CallContext, ContextEntry, Prepared, Tool, ToolOutput, input_schema};
+use agent_tools::{CallContext, ContextNode, Prepared, Tool, ToolOutput, input_schema};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -201,7 +201,7 @@ impl Brought {
         }
     }
 
-    fn entry(&self, query: &str, context: &CallContext) -> ContextEntry {
+    fn entry(&self, query: &str, context: &CallContext) -> ContextNode {
         let mut text = format!("{HEAD}\n");
         for (_, section) in &self.fresh {
             text.push_str(section);
@@ -219,11 +219,7 @@ impl Brought {
         let ids = entries().map(|entry| entry.id.as_str()).collect();
         metadata.insert(keys::FRAME.to_owned(), json!({ "ids": joined(ids), "categories": joined(categories) }));
         metadata.insert("query".to_owned(), query.into());
-        ContextEntry {
-            node_type: NodeType::MemoryContext,
-            content: vec![ContentBlock::text(text.trim_end())],
-            metadata,
-        }
+        ContextNode { node_type: NodeType::MemoryContext, content: vec![ContentBlock::text(text.trim_end())], metadata }
     }
 }
 

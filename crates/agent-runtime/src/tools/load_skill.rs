@@ -8,7 +8,7 @@ use agent_engine::{ContextMark, TokenCounter, keys};
 use agent_library::frontmatter::{self, MAX_BLOCK};
 use agent_library::skills::{SkillBody, SkillCatalog, SkillError};
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeType, Object};
-use agent_tools::{CallContext, ContextEntry, ToolOutput};
+use agent_tools::{CallContext, ContextNode, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -67,7 +67,7 @@ impl CoreTool for LoadSkill {
         });
         let metadata = metadata(&skill, &path, left_out_from, context);
         let entry =
-            ContextEntry { node_type: NodeType::SkillContext, content: vec![ContentBlock::text(text)], metadata };
+            ContextNode { node_type: NodeType::SkillContext, content: vec![ContentBlock::text(text)], metadata };
         Ok(ToolOutput { context: vec![entry], ..output })
     }
 }

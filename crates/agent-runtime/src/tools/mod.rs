@@ -1,6 +1,6 @@
 //! Core's own tools that bring something into the conversation: skills, and the instructions for plans and tasks.
 //!
-//! None of them changes anything outside. What one brings is a node after the results of its reply ([`ContextEntry`]), which
+//! None of them changes anything outside. What one brings is a node after the results of its reply ([`ContextNode`]), which
 //! the model sees in a frame, in the user's place and never in the system part (CTX-3).
 
 mod core_tool;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 #[cfg(doc)]
-use agent_tools::ContextEntry;
+use agent_tools::ContextNode;
 use agent_tools::Tool;
 
 use core_tool::{Core, CoreTool};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use agent_engine::keys;
 use agent_library::{Asset, AssetId};
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeType, Object};
-use agent_tools::{CallContext, ContextEntry, ToolOutput};
+use agent_tools::{CallContext, ContextNode, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -108,7 +108,7 @@ fn handed_over(
     text: String,
     metadata: Object,
 ) -> ToolOutput {
-    let entry = ContextEntry { node_type, content: vec![ContentBlock::text(text)], metadata };
+    let entry = ContextNode { node_type, content: vec![ContentBlock::text(text)], metadata };
     let output = output.with(TEMPLATE_ID, template.id.as_str()).with(TEMPLATE_VERSION, template.version);
     ToolOutput { context: vec![entry], ..output }
 }

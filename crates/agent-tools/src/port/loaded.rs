@@ -22,7 +22,7 @@ impl LoadedContext for NothingLoaded {
 ///
 /// Only core's own tools can add one: of others' outputs it is ignored, since it would speak in core's name.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ContextEntry {
+pub struct ContextNode {
     /// What it is.
     pub node_type: NodeType,
     /// What it says.

@@ -3,7 +3,7 @@
 use agent_protocol::{ArtifactRef, ContentBlock, ErrorPayload, Object, ToolCallId, ToolResult};
 use serde_json::Value;
 
-use super::ContextEntry;
+use super::ContextNode;
 
 /// The outcome of a call. An output with an error may still have content: what was captured before it failed.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -15,7 +15,7 @@ pub struct ToolOutput {
     /// Facts for programs, not for the model.
     pub metadata: Object,
     /// What joins the conversation besides; of core's own tools only.
-    pub context: Vec<ContextEntry>,
+    pub context: Vec<ContextNode>,
 }
 
 impl ToolOutput {

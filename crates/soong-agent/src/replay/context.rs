@@ -102,7 +102,7 @@ impl Contexts {
         match &request.outcome {
             RequestOutcome::Replied { expected: Some(expected), .. } => {
                 let line = format!(
-                    "about {expected} tokens were expected: the server has cut the prompt, or did not count what it had cached"
+                    "about {expected} expected: the server cut the prompt, or did not count what it had cached"
                 );
                 self.rows.row(None, "odd", Some(Colour::Yellow), &line);
             }

@@ -33,8 +33,7 @@ pub(crate) fn binary() -> OsString {
 /// More than any test asks for.
 const KEPT_REQUESTS: usize = 100_000;
 /// Retries shall not wait as patiently as users do, and every request shall show the whole history.
-const BASICS: &str =
-    "model.retry.initial_backoff_ms = 1\nmodel.retry.max_backoff_ms = 2\nmodel.context_window = 131072\nmemory.enabled = false\n";
+const BASICS: &str = "model.retry.initial_backoff_ms = 1\nmodel.retry.max_backoff_ms = 2\nmodel.context_window = 131072\nmemory.enabled = false\n";
 /// Yes to every question of a run.
 pub(crate) const YES: &str = "1\n1\n1\n1\n1\n1\n1\n1\n";
 

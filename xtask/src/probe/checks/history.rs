@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agent_engine::{Budgets, Calibration, ModelSettings, Path, Sources, ToolSet, Window, compose};
+use agent_engine::{Budgets, Calibration, Compacting, ModelSettings, Path, Sources, ToolSet, Window, compose};
 use agent_protocol::{
     ContentBlock, ErrorCode, ErrorPayload, ModelMessage, ModelRequest, NodeDraft, NodeType, Object, Role, RunId,
     ToolCall, ToolCallId, ToolChoice,
@@ -112,6 +112,8 @@ fn sources(target: &Target) -> Sources {
             provider_options: Object::new(),
         },
         tail: Vec::new(),
+        in_system: Arc::default(),
+        compacting: Compacting::default(),
         fingerprint: Object::new(),
     }
 }
