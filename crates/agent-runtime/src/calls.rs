@@ -229,10 +229,14 @@ impl Calls {
                 }
                 None => ToolOutput::failed(lost_handle()),
             };
-            let after = match (&tool, &instructions) {
+            let mut after = match (&tool, &instructions) {
                 (Some(tool), Some(files)) => noticed(tool, files, &loaded, &call, &mut output),
                 _ => Vec::new(),
             };
+            for node in &mut after {
+                run.redactor.blocks(&mut node.content);
+                run.redactor.object(&mut node.metadata);
+            }
             let outcome = Box::new(Outcome { after, ..outcome(&run, output) });
             Done::Input(Box::new(Input::CallDone { call, outcome }))
         }

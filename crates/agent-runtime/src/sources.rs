@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::RuntimeSettings;
 use crate::calls::Tools;
 use crate::context::{ContextPlaces, Offer, SystemParts, fixed_blocks};
+use crate::redact::Redactor;
 
 /// Packaged texts as system blocks.
 #[must_use]
@@ -63,12 +64,13 @@ pub fn check_budgets(settings: &RuntimeSettings, tools: &Registry<Arc<dyn Tool>>
 pub(crate) struct FixedPart {
     settings: Arc<RuntimeSettings>,
     tools: Tools,
+    redactor: Redactor,
     made: Mutex<HashMap<Offer, (ToolSet, Arc<SystemPrompt>)>>,
 }
 
 impl FixedPart {
-    pub(crate) fn new(settings: Arc<RuntimeSettings>, tools: Tools) -> Self {
-        Self { settings, tools, made: Mutex::default() }
+    pub(crate) fn new(settings: Arc<RuntimeSettings>, tools: Tools, redactor: Redactor) -> Self {
+        Self { settings, tools, redactor, made: Mutex::default() }
     }
 
     pub(crate) fn places(&self) -> &ContextPlaces {
@@ -88,7 +90,12 @@ impl FixedPart {
             let fixed = fixed_blocks(&self.settings, offer.memories);
             (tool_set(&registry, &self.settings, offer), Arc::new(fixed))
         });
-        SystemParts { settings: Arc::clone(&self.settings), tools: tools.clone(), fixed: Arc::clone(fixed) }
+        SystemParts {
+            settings: Arc::clone(&self.settings),
+            tools: tools.clone(),
+            fixed: Arc::clone(fixed),
+            redactor: self.redactor.clone(),
+        }
     }
 
     /// Whether a run can be started at all.

@@ -20,7 +20,6 @@ use super::system::{InstructionText, SystemParts};
 const BODY: usize = 256 * 1024;
 
 /// Keeps what a run's requests are made of.
-#[derive(Debug)]
 pub(crate) struct Gatherer {
     parts: Arc<SystemParts>,
     files: Arc<InstructionFiles>,

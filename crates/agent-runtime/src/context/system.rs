@@ -11,18 +11,20 @@ use agent_store::Write;
 
 use super::instructions::{InstructionFiles, shown};
 use crate::RuntimeSettings;
+use crate::redact::Redactor;
 use crate::sources::{block, fingerprint, packaged};
 
 /// What the frame around an instruction file costs, in tokens, beside its path.
 const FRAME: u64 = 24;
 
 /// What the system part of one run is made of.
-#[derive(Debug)]
 pub(crate) struct SystemParts {
     pub(crate) settings: Arc<RuntimeSettings>,
     pub(crate) tools: ToolSet,
     /// The static blocks before the catalogs.
     pub(crate) fixed: Arc<SystemPrompt>,
+    /// Takes known secrets out of what comes from files: a system part is stored and sent like everything else (STO-10).
+    pub(crate) redactor: Redactor,
 }
 
 /// An instruction file that stands in the system part.
@@ -71,6 +73,9 @@ impl SystemParts {
         }
         added.extend(instruction_blocks(texts, dynamic));
         added.extend(catalogs_after);
+        for block in &mut added {
+            self.redactor.text(&mut block.content);
+        }
         let system = if added.is_empty() { Arc::clone(&self.fixed) } else { Arc::new(self.with(&added)) };
         let (fingerprint, blobs) = fingerprint(&system, &self.tools.list);
         let sources = Sources {

@@ -2,7 +2,7 @@
 //!
 //! The files belong to `agent-library`: its writer alone decides what gets into them. What is here asks models and keeps the
 //! order: [`Extractor`] looks after every run whether there is something to find out, and then does that beside all runs, one job
-//! at a time; [`Memory::recall_tool`] is the call; [`Memory::catalog`] is the list in a prompt.
+//! at a time; [`Memory::recall_tool`] is the call; [`VisibleMemories`] is the list in a prompt.
 //!
 //! A switched-off memory is no [`Memory`] at all (MEM-8).
 

@@ -210,3 +210,30 @@ fn commands_cannot_look_into_us() {
     assert!(result.contains("Permission denied") && !result.contains("ours"), "{result}\n{}", ended.stderr);
     assert!(!result.contains("nobody else's business"), "{result}");
 }
+
+/// STO-10, INS-2, INS-3, SKL-2: files that join the context lose known secrets like everything else: a catalog, an instruction
+/// file in the system part, a skill.
+#[test]
+fn keys_in_files_of_the_context() {
+    for world in World::each("context_keys") {
+        world.home.write("project/AGENTS.md", format!("---\ndescription: uses {KEY}\n---\nThe key is {KEY}.\n"));
+        // Home is searched for the key afterwards; the skill, which is the user's own file, is removed before that.
+        let skill = format!("---\nname: deploy\ndescription: with {KEY}\n---\nSend {KEY}.\n");
+        world.home.write("home/skills/deploy.md", &skill);
+        world.server.script([
+            Reply::text("").calls([Call::new("code.read_file", json!({"path": "AGENTS.md"}))]),
+            Reply::text("").calls([Call::new("internal.load_skill", json!({"name": "deploy"}))]),
+            Reply::text("Read."),
+        ]);
+        let first = Running::start(with_key(&world, world.agent(["run", "read"]))).ends().exits(0).answers("Read.");
+        let session = first.session();
+        world.server.push(Reply::text("Still."));
+        let again = with_key(&world, world.agent(["run", "--session-id", &session, "go on"]));
+        let second = Running::start(again).ends().exits(0).answers("Still.");
+        let last = world.server.requests().pop().unwrap();
+        assert!(holds(&last.raw, "The key is [secret SCRIPTED_KEY]."), "the file is in the system part");
+        assert!(holds(&last.raw, "Send [secret SCRIPTED_KEY]."), "the skill is in");
+        std::fs::remove_file(world.home.home.join("skills/deploy.md")).unwrap();
+        is_nowhere(&world, &[&first.stdout, &first.stderr, &second.stdout, &second.stderr]);
+    }
+}
