@@ -69,12 +69,35 @@ pub(crate) async fn ask(
             }
         }
     }
-    // The port promises a last event; an adapter of somebody else's may break that promise.
-    let error = ErrorPayload::new(
-        ErrorCode::ProviderError,
-        format!("the provider {} ended its stream without saying how", provider.key()),
-    );
+    let error = no_end(&*provider);
     Input::ModelFailed { request: number, fault: ModelFault::Fatal, error, partial: None }
+}
+
+/// Asks beside any run, where nobody watches: the reply, or why there is none.
+pub(crate) async fn reply(
+    provider: &dyn ProviderAdapter,
+    request: ModelRequest,
+    cancel: CancellationToken,
+) -> Result<Reply, (ModelFault, ErrorPayload)> {
+    let mut events = provider.stream(request, cancel);
+    while let Some(event) = events.next().await {
+        match event {
+            ModelEvent::Completed(reply) => return Ok(reply),
+            ModelEvent::Failed { fault, error, .. } => return Err((fault, error)),
+            ModelEvent::Started { .. }
+            | ModelEvent::TextDelta { .. }
+            | ModelEvent::ReasoningDelta { .. }
+            | ModelEvent::ToolCallDelta { .. }
+            | ModelEvent::Retry { .. } => {}
+        }
+    }
+    Err((ModelFault::Fatal, no_end(provider)))
+}
+
+/// The port promises a last event; an adapter of somebody else's may break that promise.
+fn no_end(provider: &dyn ProviderAdapter) -> ErrorPayload {
+    let message = format!("the provider {} ended its stream without saying how", provider.key());
+    ErrorPayload::new(ErrorCode::ProviderError, message)
 }
 
 /// What the server said at the start, where the end does not say it again.

@@ -288,6 +288,7 @@ impl Runtime {
         let _ = tokio::time::timeout(patience, self.runs.wait()).await;
         let _ = tokio::time::timeout(patience, self.background_work()).await;
         self.provider.close().await;
+        self.compactor.provider.close().await;
         if let Some(memory) = &self.memory {
             memory.close().await;
         }

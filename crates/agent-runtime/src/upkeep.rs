@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use agent_engine::{CompactMode, Compacted, CompactionPlan, Finished, finish_compaction};
 use agent_llm::ProviderAdapter;
 use agent_protocol::{
-    AgentId, AgentStatus, AgentType, EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelEvent,
-    ModelFault, ModelRequest, Object, Reply, RunId, RunPatch, RunStatus, Usage,
+    AgentId, AgentStatus, AgentType, EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelFault,
+    ModelRequest, Object, Reply, RunId, RunPatch, RunStatus, Usage,
 };
 use agent_store::{Commit, NewAgent, NewRun, SessionStore, StoreError, Write};
+use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
-use futures::{FutureExt, StreamExt};
 use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
@@ -22,6 +22,7 @@ use uuid::Uuid;
 
 use crate::caught::caught;
 use crate::line::{self, Place};
+use crate::model_call::reply;
 use crate::raw;
 use crate::redact::Redactor;
 use crate::session::{Open, Rest, RunContext, Session, fresh_id};
@@ -149,31 +150,21 @@ impl Job {
     }
 
     async fn ask(&self, request: ModelRequest) -> Result<Reply, (EndReason, ErrorPayload)> {
-        let mut events = self.compactor.provider.stream(request, self.cancel.clone());
-        while let Some(event) = events.next().await {
-            match event {
-                ModelEvent::Completed(mut reply) => {
-                    self.compactor.redactor.reply(&mut reply);
-                    return Ok(reply);
-                }
-                ModelEvent::Failed { fault, mut error, .. } => {
-                    self.compactor.redactor.error(&mut error);
-                    let end = match fault {
-                        ModelFault::Aborted => EndReason::AbortedStreaming,
-                        ModelFault::Overflow => EndReason::PromptTooLong,
-                        ModelFault::Retryable | ModelFault::Fatal => EndReason::Failed,
-                    };
-                    return Err((end, error));
-                }
-                ModelEvent::Started { .. }
-                | ModelEvent::TextDelta { .. }
-                | ModelEvent::ReasoningDelta { .. }
-                | ModelEvent::ToolCallDelta { .. }
-                | ModelEvent::Retry { .. } => {}
+        match reply(&*self.compactor.provider, request, self.cancel.clone()).await {
+            Ok(mut reply) => {
+                self.compactor.redactor.reply(&mut reply);
+                Ok(reply)
+            }
+            Err((fault, mut error)) => {
+                self.compactor.redactor.error(&mut error);
+                let end = match fault {
+                    ModelFault::Aborted => EndReason::AbortedStreaming,
+                    ModelFault::Overflow => EndReason::PromptTooLong,
+                    ModelFault::Retryable | ModelFault::Fatal => EndReason::Failed,
+                };
+                Err((end, error))
             }
         }
-        let message = format!("the provider {} ended its stream without saying how", self.compactor.provider.key());
-        Err((EndReason::Failed, ErrorPayload::new(ErrorCode::ProviderError, message)))
     }
 
     fn first_writes(&self, mode: CompactMode, model: &str, from: agent_protocol::NodeId) -> Vec<Write> {

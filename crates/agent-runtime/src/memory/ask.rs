@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use agent_engine::TokenCounter;
 use agent_protocol::{
-    ContentBlock, ErrorCode, ErrorPayload, ModelEvent, ModelFault, ModelMessage, ModelRequest, Object, PromptBlock,
-    Reply, Role, SystemPrompt, ToolChoice, ToolList,
+    ContentBlock, ErrorPayload, ModelFault, ModelMessage, ModelRequest, Object, PromptBlock, Reply, Role, SystemPrompt,
+    ToolChoice, ToolList,
 };
-use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 use super::MemoryModel;
+use crate::model_call::reply;
 
 /// Tokens are estimates, and a prompt that is too long is refused: so much of the room is used.
 const SHARE: (u64, u64) = (3, 4);
@@ -53,20 +53,8 @@ impl MemoryModel {
             provider_options: self.settings.provider_options.clone(),
             metadata,
         };
-        let mut events = self.provider.stream(request, cancel);
-        while let Some(event) = events.next().await {
-            match event {
-                ModelEvent::Completed(reply) => return Ok(reply),
-                ModelEvent::Failed { fault, error, .. } => return Err(Unanswered { fault, error }),
-                ModelEvent::Started { .. }
-                | ModelEvent::TextDelta { .. }
-                | ModelEvent::ReasoningDelta { .. }
-                | ModelEvent::ToolCallDelta { .. }
-                | ModelEvent::Retry { .. } => {}
-            }
-        }
-        let message = format!("the provider {} ended its stream without saying how", self.provider.key());
-        Err(Unanswered { fault: ModelFault::Fatal, error: ErrorPayload::new(ErrorCode::ProviderError, message) })
+        let answer = reply(&*self.provider, request, cancel).await;
+        answer.map_err(|(fault, error)| Unanswered { fault, error })
     }
 }
 

@@ -137,6 +137,7 @@ fn a_window_that_slides() {
         assert!(shown.contains(words), "{words:?} is missing in:\n{shown}");
     }
     assert!(!shown.contains("summary  "), "{shown}");
+    assert!(shown.lines().all(|row| row.chars().count() <= 100), "{shown}");
 }
 
 /// CLI-5, CMP-4: what summarises is no run of the conversation: it has no number and no row of its own in a timeline, which

@@ -1,6 +1,6 @@
 //! What the requests of an epoch have in common, told once.
 
-use agent_core::{BlockReport, EpochContext, NodeType, PinnedNode, RequestContext, RequestReport};
+use agent_core::{BlockReport, EpochContext, NodeType, PinnedNode, RequestContext, RequestReport, shorten};
 use serde_json::Value;
 
 use super::short;
@@ -16,6 +16,9 @@ pub(super) const LEFT_OUT: &str = "left out";
 const NAMED: usize = 6;
 /// Names of system blocks line up as far as this.
 const NAMES: usize = 28;
+
+/// So much of the marker is quoted, in columns.
+const QUOTED: usize = 60;
 
 /// A row: its mark, and what it says.
 pub(super) type Line = (&'static str, String);
@@ -197,6 +200,7 @@ fn missing_turns(context: &RequestContext, part: Option<&EpochContext>) -> Vec<L
     if let Some(marker) = part.and_then(|part| part.marker.as_deref()) {
         let mut said = marker.lines();
         let first = in_line(said.next().unwrap_or_default());
+        let first = shorten(&first, QUOTED);
         let more = match said.count() {
             0 => String::new(),
             more => format!(" and {} more", counted(more as u64, "line")),
