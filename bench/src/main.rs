@@ -19,6 +19,7 @@ mod stage;
 mod stats;
 mod stored;
 mod suite;
+mod talk;
 mod tools;
 mod words;
 

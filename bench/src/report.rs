@@ -19,6 +19,8 @@ pub(crate) enum Unit {
     Millions,
     /// How many.
     Count,
+    /// Of a hundred.
+    Percent,
     /// One figure over another of the same unit.
     Ratio,
 }
@@ -33,6 +35,7 @@ impl Unit {
             Self::Bytes => format!("{value:.0} B"),
             Self::Millions => format!("{value:.2} M"),
             Self::Count => format!("{value:.0}"),
+            Self::Percent => format!("{value:.1} %"),
             Self::Ratio => format!("{value:.3}"),
         }
     }
@@ -90,7 +93,10 @@ impl Row {
     fn cells(&self) -> [String; 7] {
         let median = self.samples.median();
         let show = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| self.unit.show(value));
-        let ratio = |to: Option<f64>| to.map_or_else(|| "-".to_owned(), |to| format!("{:.2}", median / to));
+        // Nothing is a multiple of a budget of zero.
+        let ratio = |to: Option<f64>| {
+            to.filter(|to| *to > 0.0).map_or_else(|| "-".to_owned(), |to| format!("{:.2}", median / to))
+        };
         let floor = self.floor.as_ref().map(Samples::median);
         [
             self.measure.clone(),

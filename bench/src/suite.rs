@@ -1,6 +1,7 @@
 //! What is measured. Another suite is a module with a [`Suite`] of its own and a line in [`SUITES`].
 
 mod instructions;
+mod long_session;
 mod perf_1;
 mod perf_2;
 mod perf_3;
@@ -9,6 +10,7 @@ mod perf_5;
 mod perf_7;
 mod redactor;
 mod redactor_hits;
+mod scan;
 mod writer;
 
 use std::time::Duration;
@@ -47,6 +49,8 @@ pub(crate) const SUITES: &[Suite] = &[
     perf_4::SUITE,
     perf_5::SUITE,
     perf_7::SUITE,
+    scan::SUITE,
+    long_session::SUITE,
     writer::SUITE,
     redactor::SUITE,
     redactor_hits::SUITE,

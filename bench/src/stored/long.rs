@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent_engine::TokenCounter;
+use agent_engine::{CompactionMark, SECTIONS, Saying, Sayings, TokenCounter};
 use agent_protocol::{
     ContentBlock, EventDraft, EventType, NodeDraft, NodeId, NodeType, Object, Role, SessionId, ToolCall, ToolCallId,
     ToolResultBlock,
@@ -26,6 +26,8 @@ const NODES: usize = 2 * TURNS;
 const EVENTS: usize = 400;
 /// One result in so many holds what looks like a secret.
 const SECRET_EVERY: usize = 100;
+/// The run after which a summary stands, if there is one: what came then nearly fills a window of 131,072 tokens.
+const SUMMARISED_RUN: usize = RUNS - 8;
 
 /// The session and where it is.
 pub(crate) struct Long {
@@ -41,6 +43,15 @@ impl Long {
 
     /// Makes it in a home that has no database, for the home's project.
     pub(crate) async fn lay(home: &TestHome) -> Result<Self, BenchError> {
+        Self::make(home, false).await
+    }
+
+    /// The same with a summary of all but its end on the path.
+    pub(crate) async fn lay_summarised(home: &TestHome) -> Result<Self, BenchError> {
+        Self::make(home, true).await
+    }
+
+    async fn make(home: &TestHome, summarised: bool) -> Result<Self, BenchError> {
         let database = home.home.join("sessions.sqlite");
         let store = super::open(&database, &home.home.join("sessions")).await?;
         let ids = Ids::fresh()?;
@@ -50,6 +61,9 @@ impl Long {
             let mut making =
                 Making { ids: ids.next_run()?, words: &mut words, parent: leaf, nodes: 0, writes: Vec::new() };
             making.run(run)?;
+            if summarised && run == SUMMARISED_RUN {
+                making.summary()?;
+            }
             let Making { ids, parent, mut writes, .. } = making;
             if let Some(last) = &parent {
                 writes.extend(ids.end(TURNS as u32, last));
@@ -105,6 +119,16 @@ impl Making<'_> {
     }
 
     fn node(&mut self, role: Role, content: Vec<ContentBlock>, metadata: Object) -> Result<NodeId, BenchError> {
+        self.node_of(NodeType::Message, role, content, metadata)
+    }
+
+    fn node_of(
+        &mut self,
+        node_type: NodeType,
+        role: Role,
+        content: Vec<ContentBlock>,
+        metadata: Object,
+    ) -> Result<NodeId, BenchError> {
         self.nodes += 1;
         let node_id = self.ids.node(self.nodes)?;
         let token_count = TokenCounter.message(&content);
@@ -112,7 +136,7 @@ impl Making<'_> {
             node_id: node_id.clone(),
             parent_id: self.parent.replace(node_id.clone()),
             role,
-            node_type: NodeType::Message,
+            node_type,
             content: Arc::from(content),
             metadata,
             token_count,
@@ -133,6 +157,28 @@ impl Making<'_> {
         }));
         let stop = if call.is_some() { "tool_use" } else { "end" };
         self.node(Role::Assistant, content, object(json!({ "stop": stop })))
+    }
+
+    /// A summary of everything before this run, as a run's end brings one.
+    fn summary(&mut self) -> Result<NodeId, BenchError> {
+        let sections = SECTIONS.map(|section| format!("## {section}\n- {}", self.text(300)));
+        let mut text = format!("[summary of {} earlier turns]\n\n{}", SUMMARISED_RUN * TURNS, sections.join("\n\n"));
+        let first_kept_node_id = self.ids.node(1)?;
+        let said: Vec<_> = (0..20).map(|_| self.text(100)).collect();
+        for saying in &said {
+            text.push_str(&format!("\n- {saying}"));
+        }
+        let said = said.into_iter().map(|text| Saying { node_id: first_kept_node_id.clone(), text, cut: false });
+        let mark = CompactionMark {
+            user_words: Sayings { kept: said.collect(), left_out: SUMMARISED_RUN },
+            first_kept_node_id,
+            turns: SUMMARISED_RUN * TURNS,
+            tokens_before: 110_000,
+            tokens_after: 20_000,
+            details: Object::new(),
+        };
+        let mark = serde_json::to_value(mark).map_err(|source| BenchError::Body { source })?;
+        self.node_of(NodeType::Compaction, Role::User, vec![ContentBlock::text(text)], object(mark))
     }
 
     /// One to four kilobytes, as `code.read_file` gives them.
@@ -242,5 +288,21 @@ mod tests {
         });
         assert_eq!(parents.filter(|root| *root).count(), 1);
         assert_eq!((Long::NODES, Long::EVENTS), (10_000, 100_000));
+    }
+
+    /// A summary is the newest node, stands for what comes before its run, and can be read as one.
+    #[test]
+    fn a_summary_names_what_it_leaves() {
+        let mut words = Words(5);
+        let ids = Ids::fresh().unwrap();
+        let mut making = Making { ids, words: &mut words, parent: None, nodes: 0, writes: Vec::new() };
+        making.run(0).unwrap();
+        let first = making.ids.node(1).unwrap();
+        let summary = making.summary().unwrap();
+        assert_eq!(making.parent.as_ref(), Some(&summary));
+        let Some(Write::Node(node)) = making.writes.last() else { panic!("it is written last") };
+        assert_eq!((&node.node_id, node.node_type), (&summary, NodeType::Compaction));
+        let mark: CompactionMark = serde_json::from_value(Value::Object(node.metadata.clone())).unwrap();
+        assert_eq!((mark.first_kept_node_id, mark.user_words.kept.len()), (first, 20));
     }
 }

@@ -26,6 +26,10 @@ fn measure(bench: &Bench) -> Result<Vec<Row>, BenchError> {
     let mut rows = context::measure(bench, &home, &long)?;
     rows.extend(replay::measure(bench, &home, &long)?);
     home.remove();
+    let home = TestHome::new("summarised_path");
+    let summarised = threads.block_on(Long::lay_summarised(&home))?;
+    rows.extend(context::measure_summarised(bench, &home, &summarised)?);
+    home.remove();
     rows.extend(listing::measure(bench)?);
     Ok(rows)
 }

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use crate::tokens::Calibration;
+
 /// What the configuration asks for, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetConfig {
@@ -87,6 +89,28 @@ impl Budgets {
         self.messages * 3 / 5
     }
 
+    /// The same in the provider's tokens, where it counts more than we estimate: what the fixed part and `dynamic` estimated tokens
+    /// of other system blocks take more is missing for messages. What is left is shared out in the same proportions.
+    #[must_use]
+    pub fn calibrated(&self, calibration: Calibration, dynamic: u64) -> Self {
+        let system = calibration.apply(self.fixed + dynamic);
+        let messages = self.messages.min((self.window - self.output).saturating_sub(system));
+        if messages == self.messages {
+            return *self;
+        }
+        let share = |tokens: u64| {
+            let share = u128::from(tokens) * u128::from(messages) / u128::from(self.messages.max(1));
+            u64::try_from(share).unwrap_or(u64::MAX)
+        };
+        Self {
+            messages,
+            compact_at: share(self.compact_at),
+            summary: share(self.summary),
+            keep_recent: share(self.keep_recent),
+            ..*self
+        }
+    }
+
     /// How much the fixed part may still grow before too little is left to work with (CFG-8).
     #[must_use]
     pub fn spare(&self) -> u64 {
@@ -166,6 +190,20 @@ mod tests {
                 catalogs: 580,
             }
         );
+    }
+
+    /// CFG-8, CTX-7: whatever the provider counts, a request that fits the budgets fits the window beside its answer.
+    #[test]
+    fn the_whole_request_fits() {
+        let budgets = Budgets::derive(&SEED, &fixed(1500)).unwrap();
+        assert_eq!(budgets.calibrated(Calibration::of(0.7), 900), budgets);
+        for ratio in [1.0, 1.2, 1.7, 2.5] {
+            let calibration = Calibration::of(ratio);
+            let shares = budgets.calibrated(calibration, 900);
+            let whole = calibration.apply(budgets.fixed + 900) + shares.messages + shares.output;
+            assert!(whole <= budgets.window, "{ratio}: {whole}");
+            assert!(shares.summary + shares.keep_recent <= shares.compact_at && shares.compact_at <= shares.messages);
+        }
     }
 
     /// CFG-8: a fixed part that is too big is an error that lists the largest parts.

@@ -77,8 +77,9 @@ pub fn compose(
     let selection = Selection::new(path, parts.rules);
     let build = Build::choose(&selection, parts.marker);
     let needed = calibration.apply(build.tokens);
-    if needed > sources.budgets.messages {
-        return Err(Overflow { needed, available: sources.budgets.messages });
+    let available = sources.budgets.calibrated(calibration, dynamic_tokens(&sources.system)).messages;
+    if needed > available {
+        return Err(Overflow { needed, available });
     }
     let id = |index: usize| path.nodes().get(index).map(|node| node.node_id.clone());
     let system_tokens = sources.budgets.fixed + dynamic_tokens(&sources.system);
@@ -282,13 +283,16 @@ fn marked(text: String) -> Weighed {
 
 /// The user's words out of what neither the summary nor the request holds.
 fn words_between(selection: &Selection<'_>, room: u64) -> Sayings {
-    let none = Sayings::default();
-    // What a summary covers, its node holds.
-    let earlier = if selection.compaction().is_some() { &none } else { selection.path.earlier_words() };
+    let earlier = match selection.compaction() {
+        None => selection.path.earlier_words().clone(),
+        // What a summary covers, its node holds.
+        Some(compaction) if compaction.is_loaded => Sayings::default(),
+        Some(compaction) => selection.path.earlier_words().without(&compaction.mark.user_words),
+    };
     let between = selection.words(selection.covered, selection.border);
     // The input of the run is kept as it is.
     let input = selection.input.map(|index| &selection.path.nodes()[index].node_id);
-    earlier.and(between.filter(|(node_id, _)| Some(*node_id) != input), room)
+    earlier.and(between.filter(|(node_id, _)| Some(node_id) != input), room)
 }
 
 /// Tokens of the static system blocks and of the tool schemas by name: the fixed part [`crate::Budgets::derive`] shares

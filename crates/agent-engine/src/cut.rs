@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::compose::{Build, Parts, Window};
 use crate::path::{Group, Path};
 use crate::run::Sources;
-use crate::selection::Selection;
+use crate::selection::{Rules, Selection};
 use crate::tokens::TokenCounter;
 use crate::words::Sayings;
 
@@ -39,18 +39,19 @@ pub fn plan_cut(path: &Path, sources: &Sources, window: Window, keep_tokens: u64
     let before: u64 = summary + kept.iter().map(|group| selection.size(group)).sum::<u64>();
     let last_border = selection.last_border();
 
-    let (mut after, mut turns, mut first_kept) = (before, 0, selection.border);
-    for (at, group) in kept.iter().enumerate() {
-        if after <= keep_tokens || group.head >= last_border {
-            break;
-        }
-        if selection.is_pinned(group) {
-            continue;
-        }
-        after -= selection.size(group);
-        turns += usize::from(path.nodes()[group.head].role == Role::Assistant);
-        first_kept = kept.get(at + 1).map_or(last_border, |next| next.head);
-    }
+    let borders: Vec<usize> = kept.iter().map(|group| group.head).filter(|head| *head > selection.border).collect();
+    let borders = &borders[..borders.partition_point(|head| *head <= last_border)];
+    // What is kept because of what it is depends on the border, so each is weighed with what would be kept then. The first that
+    // leaves little enough, or the last there is.
+    let weigh = |border: usize| {
+        let then = Selection::new(path, Rules { window: Window { first_kept: border }, ..parts.rules });
+        summary + kept.iter().filter(|group| then.keeps(group)).map(|group| then.size(group)).sum::<u64>()
+    };
+    let place = borders.partition_point(|border| weigh(*border) > keep_tokens).min(borders.len().saturating_sub(1));
+    let first_kept = *borders.get(place)?;
+    let after = weigh(first_kept);
+    let gone = kept.iter().filter(|group| (selection.border..first_kept).contains(&group.head));
+    let turns = gone.filter(|group| path.nodes()[group.head].role == Role::Assistant).count();
     let node = path.nodes().get(first_kept)?;
     (after < before).then(|| CutPlan {
         first_kept,
@@ -122,15 +123,22 @@ pub fn plan_compaction(
     let groups = path.groups();
     let candidates: Vec<usize> =
         (0..groups.len()).filter(|at| groups[*at].head >= now.border && !now.is_apart(groups[*at].head)).collect();
-    let mut cut = cut_point(&now, &candidates, room.keep)?;
-    // What is covered goes into one request: as much of it as fits, the rest with the next summary.
-    let (covered, tokens) = loop {
-        let covered = covered_messages(&now, &parts, groups[candidates[cut]].head);
-        if covered.1 <= room.covered {
-            break covered;
+    let wanted = cut_point(&now, &candidates, room.keep)?;
+    // What is covered goes into one request: as much of it as fits, the rest with the next summary. More borders never hold less.
+    let up_to = |cut: usize| covered_messages(&now, &parts, groups[candidates[cut]].head);
+    let (mut cut, mut too_many) = (0, wanted + 1);
+    if up_to(wanted).1 <= room.covered {
+        cut = wanted;
+    } else {
+        while cut + 1 < too_many {
+            let middle = usize::midpoint(cut, too_many);
+            if up_to(middle).1 <= room.covered { cut = middle } else { too_many = middle }
         }
-        cut = cut.checked_sub(1).filter(|at| *at > 0)?;
-    };
+    }
+    if cut == 0 {
+        return None;
+    }
+    let (covered, tokens) = up_to(cut);
     let border = groups[candidates[cut]].head;
     let tip = path.tip()?.clone();
     let after = Selection::covering(path, parts.rules, border);
@@ -190,8 +198,19 @@ fn turns_before(path: &Path, border: usize) -> usize {
 
 /// The words of earlier summaries, and those that are covered now.
 fn words_covered(path: &Path, now: &Selection<'_>, border: usize, room: u64) -> Sayings {
-    let earlier = path.compaction().map_or(path.earlier_words(), |compaction| &compaction.mark.user_words);
-    earlier.and(now.words(now.covered, border), room)
+    let unread = path.earlier_words();
+    let covered = now.words(now.covered, border);
+    match path.compaction() {
+        None => unread.and(covered, room),
+        Some(compaction) if compaction.is_loaded => compaction.mark.user_words.and(covered, room),
+        // What lies between that summary and what was loaded.
+        Some(compaction) => {
+            let known = &compaction.mark.user_words;
+            let between = unread.without(known);
+            let said = between.kept.into_iter().map(|saying| (saying.node_id, saying.text));
+            known.and(said.chain(covered), room)
+        }
+    }
 }
 
 #[cfg(test)]

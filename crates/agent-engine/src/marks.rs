@@ -25,6 +25,12 @@ pub mod keys {
     pub const HASH: &str = "hash";
     /// The call that brought it in.
     pub const TOOL_CALL_ID: &str = "tool_call_id";
+    /// In a result's metadata: the file of which it is a page.
+    pub const READ_PATH: &str = "resolved_path";
+    /// In a result's metadata: the hash of that whole file.
+    pub const READ_HASH: &str = "content_hash";
+    /// In a result's metadata: it is no page, since the file was in the system part already.
+    pub const NOT_REPEATED: &str = "not_repeated";
     /// Attributes of the frame the model sees around the node: an object of texts.
     pub const FRAME: &str = "frame";
 }

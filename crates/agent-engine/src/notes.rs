@@ -59,10 +59,8 @@ pub(crate) const NOT_BEGUN: &str = "not run: the run was cut short before this c
 
 /// The marker where turns were left out (PRV-15).
 pub(crate) fn left_out(turns: usize) -> String {
-    let (s, were) = if turns == 1 { ("", "is") } else { ("s", "are") };
-    format!(
-        "[{turns} earlier turn{s} left out: the context window is full, and what {were} missing here cannot be seen]"
-    )
+    let s = if turns == 1 { "" } else { "s" };
+    format!("[{turns} earlier turn{s} left out: the context window is full, and what is missing here cannot be seen]")
 }
 
 /// Before the user's words out of turns that were left out.

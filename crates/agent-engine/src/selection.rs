@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use agent_protocol::{NodeId, NodeType, Role, ToolCallId};
+use agent_protocol::{ContentBlock, NodeId, NodeType, Role};
 
 use crate::compose::{Parts, Window};
+use crate::marks::keys;
 use crate::path::{Compaction, Group, Path, PathNode, Weighed, is_instruction};
 use crate::render;
 use crate::run::Sources;
@@ -32,8 +33,8 @@ pub(crate) struct Selection<'a> {
     pub(crate) input: Option<usize>,
     pins: Vec<usize>,
     hidden: Vec<usize>,
-    /// Calls whose results are in the system part.
-    elsewhere: HashSet<&'a ToolCallId>,
+    /// Path and hash of files that are in the system part.
+    elsewhere: HashSet<(&'a str, &'a str)>,
 }
 
 impl<'a> Selection<'a> {
@@ -55,7 +56,7 @@ impl<'a> Selection<'a> {
             _ => path.context().iter().copied().filter(in_system).collect(),
         };
         let marks = hidden.iter().filter_map(|index| path.nodes()[*index].mark.as_ref());
-        let elsewhere = marks.filter_map(|mark| mark.call.as_ref()).collect();
+        let elsewhere = marks.flat_map(|mark| &mark.items).map(|(path, hash)| (path.as_str(), hash.as_str())).collect();
         let input = path.last_input();
         let mut selection = Self { path, rules, border, covered, input, pins: Vec::new(), hidden, elsewhere };
         selection.pins = selection.pinned();
@@ -70,11 +71,12 @@ impl<'a> Selection<'a> {
     /// What is kept from before the border, newest first as long as there is room; of one thing only the newest.
     fn pinned(&self) -> Vec<usize> {
         let before = self.path.context().partition_point(|index| *index < self.border);
+        let before = &self.path.context()[..before];
         let mut seen = HashSet::new();
         let (mut left, mut pins) = (self.rules.pinned_limit, Vec::new());
-        for index in self.path.context()[..before].iter().rev() {
+        for index in before.iter().rev() {
             let node = &self.path.nodes()[*index];
-            if self.hidden.contains(index) || !self.counts(*index, node.node_type) {
+            if self.hidden.contains(index) || !self.counts(before, *index, node.node_type) {
                 continue;
             }
             let items = node.mark.iter().flat_map(|mark| &mark.items);
@@ -88,12 +90,12 @@ impl<'a> Selection<'a> {
         pins
     }
 
-    /// A plan's instruction counts as long as the run that asked for it goes on, and no newer one has come.
-    fn counts(&self, index: usize, node_type: NodeType) -> bool {
+    /// A plan's instruction counts as long as the run that asked for it goes on; of those before the border the newest. What comes
+    /// behind the border changes nothing before it: within an epoch a request only grows.
+    fn counts(&self, before: &[usize], index: usize, node_type: NodeType) -> bool {
+        let of_type = |other: &&usize| self.path.nodes()[**other].node_type == node_type;
         !is_instruction(node_type)
-            || (self.input.is_some_and(|input| index > input)
-                && self.path.context().iter().rev().find(|other| self.path.nodes()[**other].node_type == node_type)
-                    == Some(&index))
+            || (self.input.is_some_and(|input| index > input) && before.iter().rev().find(of_type) == Some(&index))
     }
 
     /// Whether a group goes in. One whose results are not all there never does: no call without its result.
@@ -128,18 +130,15 @@ impl<'a> Selection<'a> {
     fn results(&self, group: &Group) -> (Vec<Weighed>, usize) {
         let limit = self.rules.results_limit;
         let mut references = 0;
-        let whole: Vec<_> = group
-            .calls
-            .iter()
-            .zip(group.results.iter())
-            .filter_map(|(call, index)| {
-                let index = (*index)?;
-                let node = &self.path.nodes()[index];
-                if self.elsewhere.contains(call) {
+        let results = group.results.iter().flatten();
+        let whole: Vec<_> = results
+            .map(|index| {
+                let node = &self.path.nodes()[*index];
+                if self.is_elsewhere(node) {
                     references += 1;
-                    return Some(self.path.memos().reference(index, || render::reference(&node.message)));
+                    return self.path.memos().reference(*index, || render::reference(&node.message));
                 }
-                Some((node.message.clone(), node.tokens))
+                (node.message.clone(), node.tokens)
             })
             .collect();
         if whole.iter().map(|(_, tokens)| tokens).sum::<u64>() <= limit {
@@ -152,6 +151,19 @@ impl<'a> Selection<'a> {
         (short, group.results.len())
     }
 
+    /// Whether a result is a page of a file that stands in the system part, whichever call read it.
+    fn is_elsewhere(&self, node: &PathNode) -> bool {
+        let Some(ContentBlock::ToolResult(result)) =
+            node.message.content.first().filter(|_| !self.elsewhere.is_empty())
+        else {
+            return false;
+        };
+        let fact = |key: &str| result.metadata.get(key).and_then(serde_json::Value::as_str);
+        let file = fact(keys::READ_PATH).zip(fact(keys::READ_HASH));
+        let says_so_itself = result.metadata.contains_key(keys::NOT_REPEATED);
+        !says_so_itself && file.is_some_and(|file| self.elsewhere.contains(&file))
+    }
+
     /// The first node of the latest exchange of this input, or the input itself if there is none yet: it always stays.
     pub(crate) fn last_border(&self) -> usize {
         let groups = self.path.groups();
@@ -160,15 +172,15 @@ impl<'a> Selection<'a> {
     }
 
     /// What a person said in these groups, in order.
-    pub(crate) fn words(&self, from: usize, to: usize) -> impl Iterator<Item = (&'a NodeId, String)> {
+    pub(crate) fn words(&self, from: usize, to: usize) -> impl Iterator<Item = (NodeId, String)> {
         let nodes = self.path.nodes();
         let groups = self.path.groups().iter().map(|group| group.head);
         groups.filter(move |head| (from..to).contains(head)).filter_map(move |head| {
             let node = &nodes[head];
             let said = node.role == Role::User && !node.synthetic;
             said.then(|| {
-                let text = node.message.content.iter().filter_map(agent_protocol::ContentBlock::to_model_text);
-                (&node.node_id, text.collect::<Vec<_>>().join("\n"))
+                let text = node.message.content.iter().filter_map(ContentBlock::to_model_text);
+                (node.node_id.clone(), text.collect::<Vec<_>>().join("\n"))
             })
         })
     }

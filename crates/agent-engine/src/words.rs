@@ -37,9 +37,9 @@ const CUT: &str = " […] ";
 impl Sayings {
     /// Adds newer sayings and keeps what fits into `room` estimated tokens.
     #[must_use]
-    pub fn and<'t>(&self, newer: impl IntoIterator<Item = (&'t NodeId, String)>, room: u64) -> Self {
+    pub fn and(&self, newer: impl IntoIterator<Item = (NodeId, String)>, room: u64) -> Self {
         let newer = newer.into_iter().filter(|(_, text)| !text.trim().is_empty());
-        let newer = newer.map(|(node_id, text)| Saying { node_id: node_id.clone(), text, cut: false });
+        let newer = newer.map(|(node_id, text)| Saying { node_id, text, cut: false });
         let mut all: Vec<_> = self.kept.iter().cloned().chain(newer).collect();
         for (at, saying) in all.iter_mut().enumerate() {
             // The first words get the biggest share, since they most often say what it is all about.
@@ -58,6 +58,12 @@ impl Sayings {
         let mut keep = keep.into_iter();
         all.retain(|_| keep.next().unwrap_or(false));
         Self { left_out: self.left_out + before - all.len(), kept: all }
+    }
+
+    /// Those of them that are not among `others`.
+    pub(crate) fn without(&self, others: &Self) -> Self {
+        let is_new = |saying: &&Saying| others.kept.iter().all(|other| other.node_id != saying.node_id);
+        Self { kept: self.kept.iter().filter(is_new).cloned().collect(), left_out: 0 }
     }
 
     /// Whether nothing was said.

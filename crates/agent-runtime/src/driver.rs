@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_engine::{BudgetError, CommitNo, Effect, Input, JobNo, RequestNo, Run, Target, Write as Wanted};
+use agent_engine::{BudgetError, CommitNo, CompactMode, Effect, Input, JobNo, RequestNo, Run, Target, Write as Wanted};
 use agent_llm::ProviderAdapter;
 use agent_protocol::{
     EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelFault, ModelRequest, NodeId, RunPatch,
@@ -22,7 +22,7 @@ use crate::calls::{Calls, Done, Job};
 use crate::caught::caught;
 use crate::context::{Gathered, Gatherer, InstructionNode};
 use crate::handle::{RunResult, Standing};
-use crate::line::Turn;
+use crate::line::{Turn, is_awaited};
 use crate::memory::Extractor;
 use crate::model_call;
 use crate::raw::{self, RunExchanges};
@@ -98,7 +98,7 @@ impl Driver {
             cancelled: false,
         };
         if let Some(underway) = left {
-            let job = self.machine.adopt(underway.plan.clone());
+            let job = self.machine.adopt(underway.mode, underway.plan.clone());
             self.watch_summary(job, underway, &outside);
         }
         let end = loop {
@@ -138,8 +138,9 @@ impl Driver {
             if let Some((_, underway)) = summary.filter(|(job, _)| Some(*job) == open_job) {
                 context.open.upkeep.put(underway);
             }
+            let compaction_floor = machine.compaction_floor();
             let (path, calibration) = machine.into_path();
-            context.open.put_rest(Rest { path, calibration, started: None });
+            context.open.put_rest(Rest { path, calibration, started: None, compaction_floor });
         }
         drop(turn);
         if unsaid {
@@ -199,6 +200,7 @@ impl Driver {
             self.calls.forget(call);
         }
         let effects = self.machine.step(input);
+        self.let_go_of_summary();
         let may_wait = Effect::commit_may_wait(&effects);
         for effect in effects {
             match effect {
@@ -292,6 +294,8 @@ impl Driver {
             Effect::Prepare { call } => outside.jobs.push(self.calls.prepare(call)),
             Effect::Authorize(call) => outside.jobs.push(self.calls.authorize(call)),
             Effect::Execute(call) => outside.jobs.push(self.calls.execute(call)),
+            // Who waits for the session had better not wait for a server's only slot as well.
+            Effect::Compact { mode: CompactMode::AtEnd, .. } if is_awaited(&self.turn) => {}
             Effect::Compact { job, mode, plan, request } => {
                 let underway = self.compactor.begin(&self.context, mode, *plan, *request);
                 self.watch_summary(job, underway, outside);
@@ -314,7 +318,10 @@ impl Driver {
                 let gathered = gatherer.gather(fresh, &nodes);
                 Done::Gathered(Box::new((gatherer, gathered)))
             });
-            let broken = |_| Done::Input(Box::new(Input::Cancel));
+            let broken = |_| {
+                let error = ErrorPayload::new(ErrorCode::InternalError, "looking at instruction files broke off");
+                Done::Input(Box::new(Input::SourcesFailed(error)))
+            };
             outside.jobs.push(work.map(move |done| done.unwrap_or_else(broken)).boxed());
         } else {
             let gathered = gatherer.gather(fresh, &nodes);
@@ -352,6 +359,13 @@ impl Driver {
             })
         });
         outside.jobs.push(asked.map(|input| Done::Input(Box::new(input))).boxed());
+    }
+
+    /// A summary that the machine has used, or given up, is nobody's any more.
+    fn let_go_of_summary(&mut self) {
+        let open = self.machine.open_compaction().map(|(job, _)| job);
+        let is_done = |underway: &Underway| underway.done.peek().is_some();
+        self.summary.take_if(|(job, underway)| open != Some(*job) && is_done(underway));
     }
 
     /// The machine hears what comes of a summary.

@@ -13,7 +13,7 @@ use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::calls::Calls;
-use crate::context::{Catalogs, Gatherer, InstructionFiles, SystemParts};
+use crate::context::{Catalogs, Gatherer, InstructionFiles};
 use crate::driver::{Driver, failed_patch};
 use crate::handle::{RunResult, Standing};
 use crate::line::{Place, Turn};
@@ -65,7 +65,14 @@ impl Launch {
         };
         match self.entry.rest().await {
             Ok(rest) => {
-                let (parts, files) = loadable(Arc::clone(&self.fixed), self.memory.clone()).await;
+                let found = tokio::select! {
+                    biased;
+                    // The driver sees it first thing.
+                    () = self.entry.cancel.cancelled() => Catalogs::default(),
+                    found = loadable(Arc::clone(&self.fixed), self.memory.clone()) => found,
+                };
+                let parts = Arc::new(self.fixed.parts(found.offer()));
+                let files = Arc::new(InstructionFiles::new(Arc::new(found)));
                 self.drive(turn, rest, prelude, Gatherer::new(parts, files)).await;
             }
             Err(error) => {
@@ -81,7 +88,8 @@ impl Launch {
 
     async fn drive(self, turn: Turn<Session>, rest: Rest, prelude: Vec<Write>, gatherer: Gatherer) {
         let Entry { context, cancel, standing, .. } = self.entry;
-        let mut machine = Run::new(self.limits, context.run_id.clone(), rest.path, rest.calibration);
+        let mut machine = Run::new(self.limits, context.run_id.clone(), rest.path, rest.calibration)
+            .with_compaction_floor(rest.compaction_floor);
         if let Some(started) = rest.started {
             machine = machine.with_started_calls(started);
         }
@@ -110,7 +118,7 @@ impl Launch {
 }
 
 /// Looks at what a run may load.
-async fn loadable(fixed: Arc<FixedPart>, memory: Option<Memory>) -> (Arc<SystemParts>, Arc<InstructionFiles>) {
+async fn loadable(fixed: Arc<FixedPart>, memory: Option<Memory>) -> Catalogs {
     let places = fixed.places().clone();
     let scan = tokio::task::spawn_blocking(move || Catalogs::scan(&places));
     let memories = async {
@@ -121,9 +129,7 @@ async fn loadable(fixed: Arc<FixedPart>, memory: Option<Memory>) -> (Arc<SystemP
     };
     let (scanned, memories) = tokio::join!(scan, memories);
     // Where the scan broke off there is nothing to list, and the run goes on.
-    let catalogs = Catalogs { memories, ..scanned.unwrap_or_default() };
-    let parts = fixed.parts(catalogs.offer());
-    (Arc::new(parts), Arc::new(InstructionFiles::new(Arc::new(catalogs))))
+    Catalogs { memories, ..scanned.unwrap_or_default() }
 }
 
 impl Entry {

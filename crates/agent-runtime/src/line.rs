@@ -62,6 +62,13 @@ impl<T: HasLine> Line<T> {
     }
 }
 
+/// Whether somebody waits for the turn that is taken.
+pub(crate) fn is_awaited<T: HasLine>(what: &Arc<T>) -> bool {
+    let mut state = what.line().state();
+    state.waiting.retain(|waiting| !waiting.is_closed());
+    !state.waiting.is_empty()
+}
+
 /// Joins the line; `None` if it is too long already.
 pub(crate) fn join<T: HasLine>(what: &Arc<T>) -> Option<Place<T>> {
     let mut state = what.line().state();

@@ -25,7 +25,7 @@ use crate::redact::Redactor;
 use crate::session::{Open, RunContext, Session, fresh_id};
 use crate::sessions::{Sessions, project_name};
 use crate::sources::FixedPart;
-use crate::upkeep::Compactor;
+use crate::upkeep::{Compactor, RawKeeper};
 use crate::{Ports, RawExchanges, RuntimeError, RuntimeSettings};
 
 /// What a user says.
@@ -100,6 +100,11 @@ impl Runtime {
             provider: summariser,
             store: Arc::clone(&store),
             redactor: redactor.clone(),
+            raw: raw.clone().map(|exchanges| RawKeeper {
+                exchanges,
+                writer: artifacts.clone(),
+                patterns: patterns.clone(),
+            }),
             tasks: TaskTracker::new(),
             stop: stop.clone(),
         };

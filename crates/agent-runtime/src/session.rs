@@ -52,6 +52,8 @@ pub(crate) struct Rest {
     pub(crate) path: Path,
     /// What was learned about the model's token counts.
     pub(crate) calibration: Calibration,
+    /// Message tokens from which on a summary is asked for ahead of need.
+    pub(crate) compaction_floor: u64,
     /// Which of the calls without a result had begun; unknown for a path that was not read from the store.
     pub(crate) started: Option<HashSet<ToolCallId>>,
 }

@@ -84,7 +84,7 @@ impl Sessions {
         };
         let lease = self.store.create_session(new).await?;
         let session = self.entry(lease.session_id());
-        let rest = Rest { path: Path::new(), calibration: Calibration::default(), started: None };
+        let rest = Rest { path: Path::new(), calibration: Calibration::default(), started: None, compaction_floor: 0 };
         let open = Arc::new(Open::new(lease, agent_id, self.project.clone(), rest, Versions::default()));
         session.wake(Arc::clone(&open));
         Ok((session, open))
@@ -149,14 +149,19 @@ impl Sessions {
 
     async fn read_rest(&self, id: &SessionId, active: Option<&NodeId>) -> Result<Rest, StoreError> {
         let Some(leaf) = active else {
-            return Ok(Rest { path: Path::new(), calibration: Calibration::default(), started: None });
+            return Ok(Rest {
+                path: Path::new(),
+                calibration: Calibration::default(),
+                started: None,
+                compaction_floor: 0,
+            });
         };
         let calibration = self.calibration(id).await?;
         // The window is in the provider's tokens, the path in estimates.
         let recent = Recent { tokens: calibration.fits(self.recent.tokens), ..self.recent.clone() };
         let RecentPath { omitted_nodes, omitted_turns, nodes_before, nodes_pinned, nodes, earlier_words } =
             self.store.load_recent(id, leaf, &recent).await?;
-        let said = earlier_words.iter().map(|node| (&node.node_id, words_of(node)));
+        let said = earlier_words.iter().map(|node| (node.node_id.clone(), words_of(node)));
         let earlier_words = Sayings::default().and(said, self.words);
         let last_run = nodes.last().map(|node| node.run_id.clone());
         let path = Path::without(
@@ -169,7 +174,7 @@ impl Sessions {
             Some(run) => Some(self.started_calls(&run).await?),
             None => None,
         };
-        Ok(Rest { path, calibration, started })
+        Ok(Rest { path, calibration, started, compaction_floor: 0 })
     }
 
     /// What was learned about this model's token counts in the session's last run (CTX-7).

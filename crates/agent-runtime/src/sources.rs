@@ -82,8 +82,14 @@ impl FixedPart {
         self.made.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// What the system part of a run with this offer is made of.
+    /// What the system part of a run with this offer is made of; without it where it leaves too little of the window.
     pub(crate) fn parts(&self, offer: Offer) -> SystemParts {
+        let parts = self.made(offer);
+        let fits = Budgets::derive(&self.settings.budgets, &fixed_parts(&parts.fixed, &parts.tools.list)).is_ok();
+        if fits || offer == Offer::default() { parts } else { self.made(Offer::default()) }
+    }
+
+    fn made(&self, offer: Offer) -> SystemParts {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let (tools, fixed) = made.entry(offer).or_insert_with(|| {
             let registry = self.tools.read().unwrap_or_else(PoisonError::into_inner);

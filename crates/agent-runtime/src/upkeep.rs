@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use agent_engine::{CompactMode, Compacted, CompactionPlan, Finished, finish_compaction};
 use agent_llm::ProviderAdapter;
+use agent_policy::SecretPatterns;
 use agent_protocol::{
     AgentId, AgentStatus, AgentType, EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelFault,
     ModelRequest, Object, Reply, RunId, RunPatch, RunStatus, Usage,
 };
-use agent_store::{Commit, NewAgent, NewRun, SessionStore, StoreError, Write};
+use agent_store::{ArtifactWriter, Commit, NewAgent, NewRun, SessionStore, StoreError, Write};
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use tokio::sync::oneshot;
@@ -20,10 +21,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use crate::RawExchanges;
 use crate::caught::caught;
 use crate::line::{self, Place};
 use crate::model_call::reply;
-use crate::raw;
+use crate::raw::{self, RunExchanges};
 use crate::redact::Redactor;
 use crate::session::{Open, Rest, RunContext, Session, fresh_id};
 
@@ -37,7 +39,7 @@ pub(crate) type Made = Result<Box<Compacted>, ErrorPayload>;
 pub(crate) struct Underway {
     pub(crate) plan: CompactionPlan,
     pub(crate) done: Shared<BoxFuture<'static, Made>>,
-    mode: CompactMode,
+    pub(crate) mode: CompactMode,
     run_id: RunId,
     cancel: DropGuard,
 }
@@ -74,12 +76,22 @@ impl Slot {
     }
 }
 
+/// What keeping raw exchanges takes.
+#[derive(Clone)]
+pub(crate) struct RawKeeper {
+    pub(crate) exchanges: RawExchanges,
+    pub(crate) writer: ArtifactWriter,
+    pub(crate) patterns: SecretPatterns,
+}
+
 /// Makes summaries for all sessions of a runtime.
 #[derive(Clone)]
 pub(crate) struct Compactor {
     pub(crate) provider: Arc<dyn ProviderAdapter>,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) redactor: Redactor,
+    /// Keeps what travels, if somebody debugs (PRV-14).
+    pub(crate) raw: Option<RawKeeper>,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
 }
@@ -136,17 +148,28 @@ impl Job {
     async fn make(&self, mode: CompactMode, request: ModelRequest, from: agent_protocol::NodeId) -> Made {
         let model = request.model.clone();
         self.commit(self.first_writes(mode, &model, from)).await?;
+        let raw = self.compactor.raw.clone().map(|keeper| self.listen(keeper));
         let answer = self.ask(request).await;
-        let last = match &answer {
+        let mut last = match &raw {
+            Some(raw) => raw.take().await,
+            None => Vec::new(),
+        };
+        last.extend(match &answer {
             Ok(reply) => self.last_writes(EndReason::Completed, reply.usage.clone(), None),
             Err((end, error)) => self.last_writes(*end, Usage::default(), Some(error)),
-        };
+        });
         self.commit(last).await?;
         let reply = answer.map_err(|(_, error)| error)?;
         let details =
             [("model", model.as_str()), ("run_id", self.run_id.as_str()), ("agent_id", self.agent_id.as_str())];
         let details = details.map(|(key, value)| (key.to_owned(), value.into()));
         Ok(Box::new(Compacted { reply, details: Object::from_iter(details) }))
+    }
+
+    fn listen(&self, RawKeeper { exchanges, writer, patterns }: RawKeeper) -> RunExchanges {
+        let redactor = self.compactor.redactor.clone();
+        let (run_id, session_id) = (self.run_id.clone(), self.session.id().clone());
+        RunExchanges { exchanges, run_id, session_id, writer, redactor, patterns }.listen()
     }
 
     async fn ask(&self, request: ModelRequest) -> Result<Reply, (EndReason, ErrorPayload)> {
@@ -233,39 +256,46 @@ impl Job {
     async fn write_if_left(&self) {
         let turn = match line::join(&self.session) {
             Some(Place::First(turn)) => turn,
-            Some(Place::Waiting { turn, .. }) => match turn.await {
-                Ok(turn) => turn,
-                Err(_) => return,
+            Some(Place::Waiting { turn, .. }) => tokio::select! {
+                biased;
+                turn = turn => match turn {
+                    Ok(turn) => turn,
+                    Err(_) => return,
+                },
+                // A run has used it, or nobody wants it any more.
+                () = self.cancel.cancelled() => return,
             },
             // So many wait that one of them will take it over.
             None => return,
         };
         let Some(open) = self.open.upgrade() else { return };
         let Some(underway) = open.upkeep.take_of(&self.run_id) else { return };
-        let Some(Ok(compacted)) = underway.done.clone().now_or_never() else { return };
+        let Some(made) = underway.done.clone().now_or_never() else { return };
         let Some(rest) = open.take_rest() else { return };
         // Should it fail, the next run reads its path from the store.
-        if let Ok(rest) = self.write(&open, rest, &underway, &compacted).await {
+        if let Ok(rest) = self.write(&open, rest, &underway, made).await {
             open.put_rest(rest);
         }
         drop(turn);
     }
 
-    async fn write(
-        &self,
-        open: &Open,
-        mut rest: Rest,
-        underway: &Underway,
-        compacted: &Compacted,
-    ) -> Result<Rest, StoreError> {
+    async fn write(&self, open: &Open, mut rest: Rest, underway: &Underway, made: Made) -> Result<Rest, StoreError> {
         let node_id = self.run_id.node(1);
-        let writes = match finish_compaction(&rest.path, &underway.plan, underway.mode, compacted, node_id) {
+        let finished = made.and_then(|compacted| {
+            let finished = finish_compaction(&rest.path, &underway.plan, underway.mode, &compacted, node_id);
+            finished.map_err(|error| *error)
+        });
+        let writes = match finished {
             Ok(Finished { node, event }) => {
                 rest.path.push(&node);
+                rest.path = rest.path.without_what_is_covered();
                 let active = node.node_id.clone();
                 vec![Write::Node(node), Write::Event(event), Write::Activate(active)]
             }
             Err(error) => {
+                // Not again before the conversation has grown by an eighth.
+                let tokens = rest.calibration.apply(underway.plan.tokens_before);
+                rest.compaction_floor = tokens + tokens / 8;
                 let event = EventDraft::new(EventType::CompactFailed).level(Level::Warning);
                 vec![Write::Event(event.with("mode", underway.mode.as_str()).error(&error))]
             }

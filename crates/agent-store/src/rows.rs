@@ -128,7 +128,8 @@ pub struct RecentPath {
     pub omitted_nodes: usize,
     /// How many of them are replies.
     pub omitted_turns: usize,
-    /// How many of `nodes` come before the first one that was left out before the end of the path.
+    /// How many of `nodes` come before the first one that was left out before the end of the path and that no summary stands
+    /// for.
     pub nodes_before: usize,
     /// How many of `nodes` come before the end of the path: what is always wanted, and a summary that the path has outgrown.
     pub nodes_pinned: usize,

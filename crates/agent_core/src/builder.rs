@@ -36,6 +36,7 @@ pub struct AgentRuntimeBuilder {
     providers: Option<ProviderRegistry>,
     tools: Vec<Arc<dyn Tool>>,
     debug: bool,
+    short_lived: bool,
 }
 
 impl AgentRuntimeBuilder {
@@ -86,6 +87,14 @@ impl AgentRuntimeBuilder {
     #[must_use]
     pub fn debug(mut self, debug: bool) -> Self {
         self.debug = debug;
+        self
+    }
+
+    /// The program ends soon after its run: no summary is asked for as a run ends, since it would be given up halfway. The next
+    /// run asks for one when it needs it. Off if not given.
+    #[must_use]
+    pub fn short_lived(mut self, short_lived: bool) -> Self {
+        self.short_lived = short_lived;
         self
     }
 
@@ -140,8 +149,9 @@ impl AgentRuntimeBuilder {
         let rules = Arc::new(settings.rules()?);
         let overrides = settings.overrides();
         let tools = registry(&settings, &rules, &overrides, memory.as_ref(), self.tools)?;
-        let runtime_settings =
+        let mut runtime_settings =
             RuntimeSettings { permission_timeout: self.permission_timeout, ..settings.runtime(&roles) };
+        runtime_settings.compacting.at_end &= !self.short_lived;
         budgets(&runtime_settings, &tools, &loaded.file)?;
         let secrets = settings.secrets()?;
         let patterns = SecretPatterns::new()?;

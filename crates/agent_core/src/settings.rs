@@ -196,7 +196,8 @@ impl Settings<'_> {
             Summariser {
                 model: model_settings(compact),
                 system: Arc::new(system),
-                room: compact.context_window.saturating_sub(output + told + request),
+                // Its tokenizer and its form of the text are not those that were estimated.
+                room: compact.context_window.saturating_sub(output + told + request) / 4 * 3,
                 max_output_tokens: output,
             }
         });

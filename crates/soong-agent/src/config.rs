@@ -32,7 +32,7 @@ fn page(report: &ConfigReport) -> String {
          {:>9} fixed part: system prompt and tool schemas\n\
          {:>9} reserved for the answer\n\
          {:>9} loaded instructions and catalogs, at most\n\
-         {:>9} conversation; older turns are left out beyond that\n",
+         {:>9} conversation; beyond that older turns are summarised, or left out\n",
         report.file.display(),
         report.model,
         report.provider,

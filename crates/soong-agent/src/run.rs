@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
         let (asker, questions) = Asker::channel();
         let channel = Channel::for_message(message.from_stdin);
         let debug = wants_raw_exchanges();
-        let mut builder = AgentRuntime::builder().debug(debug);
+        let mut builder = AgentRuntime::builder().debug(debug).short_lived(true);
         // Where nobody can be asked, the configuration decides (PRM-11).
         if !matches!(channel, Channel::Nobody) {
             builder = builder.permission_callback(asker);

@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent_core::{AgentRuntime, ModelStream, ProviderAdapter, ProviderFactory, RunStatus, StartOptions};
-use agent_engine::{Path, TokenCounter};
-use agent_protocol::{ContentBlock, ModelEvent, ModelRequest, Node, Object, Reply, StopKind, StopReason, Usage};
+use agent_engine::{PINNED, Path, TokenCounter};
+use agent_protocol::{
+    ContentBlock, ModelEvent, ModelRequest, Node, NodeType, Object, Reply, StopKind, StopReason, Usage,
+};
 use agent_store::{Recent, SessionStore as _};
 use agent_testkit::TestHome;
 use futures::future::BoxFuture;
@@ -23,14 +25,16 @@ const BUDGET_MS: f64 = 20.0;
 const PROVIDER: &str = "stopwatch";
 /// Of the model, in tokens: about a thirtieth of the path goes in.
 const WINDOW: u64 = 131_072;
+/// Messages of the user in the part that is not read.
+const EARLIER_WORDS: usize = 64;
 
 /// What the path's way into a request consists of, each measured alone.
 type Part = (&'static str, fn(&TestHome, &Long) -> Result<Duration, BenchError>);
 
 const PARTS: [Part; 8] = [
     ("the spine, bare", |_, long| timed(|| Ok(spine(&read_only(long)?, long)?.len()))),
-    ("two windows of the path: by the store", |home, long| with_recent(home, long, |_, took| took)),
-    ("two windows of the path: into the engine's Path", |home, long| with_recent(home, long, make_path)),
+    ("a window of the path: by the store", |home, long| with_recent(home, long, |_, took| took)),
+    ("a window of the path: into the engine's Path", |home, long| with_recent(home, long, make_path)),
     ("the whole path: its bodies, bare", |_, long| timed(|| read_all(long, |_, _| ()))),
     ("the whole path: the same and parsed", |_, long| timed(|| read_all(long, parse))),
     ("the whole path: by the store", |home, long| with_all(home, long, |_, took| took)),
@@ -38,34 +42,65 @@ const PARTS: [Part; 8] = [
     ("the whole path: its tokens counted", |home, long| with_all(home, long, count_tokens)),
 ];
 
+/// Opening, and each part of it alone.
 pub(super) fn measure(bench: &Bench, home: &TestHome, long: &Long) -> Result<Vec<Row>, BenchError> {
-    home.write_config("http://127.0.0.1:9", PROVIDER, &format!("model.context_window = {WINDOW}"));
-    let (mut ours, mut built, mut floor) = (Vec::new(), Vec::new(), Vec::new());
     let mut parts = PARTS.map(|_| Vec::new());
-    // The first run is thrown away.
-    for run in 0..=bench.runs.min(20) {
-        let asked = ask(home, long)?;
-        let bare = timed(|| read_kept(long, asked.messages))?;
-        if run > 0 {
-            ours.push(asked.took);
-            built.push(asked.built);
-            floor.push(bare);
-        }
+    let mut rows = opened(bench, home, long, false, || {
         for ((_, part), times) in PARTS.iter().zip(&mut parts) {
             times.push(part(home, long)?);
         }
-    }
-    let samples = |times: &[Duration]| Samples::new(times.iter().copied().map(millis));
-    let mut rows = vec![
-        Row::new("open and build context, 10,000 nodes", Unit::Millis, samples(&ours)?)
-            .budget(BUDGET_MS)
-            .floor(samples(&floor)?),
-        Row::new("of it: building the runtime, the database opened", Unit::Millis, samples(&built)?),
-    ];
+        Ok(())
+    })?;
     for ((name, _), times) in PARTS.iter().zip(&parts) {
         rows.push(Row::new(*name, Unit::Millis, samples(times)?));
     }
     Ok(rows)
+}
+
+/// The same path with a summary of all but its end.
+pub(super) fn measure_summarised(bench: &Bench, home: &TestHome, long: &Long) -> Result<Vec<Row>, BenchError> {
+    opened(bench, home, long, true, || Ok(()))
+}
+
+fn opened(
+    bench: &Bench,
+    home: &TestHome,
+    long: &Long,
+    summarised: bool,
+    mut besides: impl FnMut() -> Result<(), BenchError>,
+) -> Result<Vec<Row>, BenchError> {
+    home.write_config("http://127.0.0.1:9", PROVIDER, &format!("model.context_window = {WINDOW}"));
+    let (mut ours, mut built, mut floor, mut bare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    // The first run is thrown away.
+    for run in 0..=bench.runs.min(20) {
+        let asked = ask(home, long)?;
+        if asked.summarised != summarised {
+            return Err(BenchError::Setup { what: format!("a request with a summary: {}", asked.summarised) });
+        }
+        let kept = timed(|| read_kept(long, asked.messages))?;
+        let walked = timed(|| Ok(spine(&read_only(long)?, long)?.len()))?;
+        if run > 0 {
+            ours.push(asked.took);
+            built.push(asked.built);
+            floor.push(kept);
+            bare.push(walked);
+        }
+        besides()?;
+    }
+    let (ours, bare) = (samples(&ours)?, samples(&bare)?);
+    let over = Samples::new([ours.median() / bare.median()])?;
+    let with = if summarised { ", with a summary on the path" } else { "" };
+    Ok(vec![
+        Row::new(format!("open and build context, 10,000 nodes{with}"), Unit::Millis, ours)
+            .budget(BUDGET_MS)
+            .floor(samples(&floor)?),
+        Row::new(format!("the same over the bare spine{with}"), Unit::Ratio, over),
+        Row::new(format!("of it: building the runtime, the database opened{with}"), Unit::Millis, samples(&built)?),
+    ])
+}
+
+fn samples(times: &[Duration]) -> Result<Samples, BenchError> {
+    Samples::new(times.iter().copied().map(millis))
 }
 
 /// What a request took.
@@ -73,6 +108,8 @@ struct Asked {
     took: Duration,
     built: Duration,
     messages: usize,
+    /// Whether a summary is among them.
+    summarised: bool,
 }
 
 /// Opens everything anew and goes on with the session; each time the path grows by two nodes.
@@ -96,7 +133,7 @@ fn ask(home: &TestHome, long: &Long) -> Result<Asked, BenchError> {
         agent.close().await;
         let stopped = watch.stopped();
         match stopped.filter(|_| result.status == RunStatus::Completed) {
-            Some((at, messages)) => Ok(Asked { took: at - began, built, messages }),
+            Some(Stopped { at, messages, summarised }) => Ok(Asked { took: at - began, built, messages, summarised }),
             None => Err(setup(format!("the run ended as {}: {:?}", result.status.as_str(), result.error))),
         }
     })
@@ -104,10 +141,18 @@ fn ask(home: &TestHome, long: &Long) -> Result<Asked, BenchError> {
 
 /// A provider that notes when it was asked, and says little.
 #[derive(Default)]
-struct Stopwatch(Mutex<Option<(Instant, usize)>>);
+struct Stopwatch(Mutex<Option<Stopped>>);
+
+/// When the first request came, and what it was like.
+#[derive(Clone, Copy)]
+struct Stopped {
+    at: Instant,
+    messages: usize,
+    summarised: bool,
+}
 
 impl Stopwatch {
-    fn stopped(&self) -> Option<(Instant, usize)> {
+    fn stopped(&self) -> Option<Stopped> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -118,7 +163,11 @@ impl ProviderAdapter for Stopwatch {
     }
 
     fn stream(&self, request: ModelRequest, _: CancellationToken) -> ModelStream {
-        let asked = (Instant::now(), request.messages.len());
+        let (at, messages) = (Instant::now(), request.messages.len());
+        let is_summary =
+            |block: &ContentBlock| block.as_text().is_some_and(|text| text.trim_start().starts_with("<compaction>"));
+        let summarised = request.messages.iter().any(|message| message.content.iter().any(is_summary));
+        let asked = Stopped { at, messages, summarised };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(asked);
         let reply = Reply {
             content: vec![ContentBlock::text("Nothing new.")],
@@ -226,7 +275,13 @@ fn with_recent(
     super::threads()?.block_on(async {
         let store = stored::open(&long.database, &home.home.join("sessions")).await?;
         let began = Instant::now();
-        let recent = Recent { tokens: 2 * WINDOW, results: WINDOW / 16, ..Recent::default() };
+        let recent = Recent {
+            tokens: WINDOW,
+            results: WINDOW / 16,
+            always: PINNED.to_vec(),
+            summary: Some(NodeType::Compaction),
+            user_messages: EARLIER_WORDS,
+        };
         let path = store.load_recent(&long.session_id, &long.leaf, &recent).await?;
         let took = began.elapsed();
         store.close().await;

@@ -21,6 +21,10 @@ impl Epoch {
         *self = Self { number: self.number + 1, because, reported: None };
     }
 
+    fn has_requests(&self) -> bool {
+        self.reported.is_some()
+    }
+
     /// The report of the request that has just been counted. What its epoch has in common it says in full once, and again
     /// only where something changed.
     fn report(
@@ -114,7 +118,10 @@ impl Run {
     fn note_epoch(&mut self, sources: &Sources) {
         match &self.sources {
             None => self.epoch.begin("run_start"),
-            Some(before) if !before.same_fixed_part(sources) => self.epoch.begin("sources_changed"),
+            // Where an epoch has begun for another reason, it is that one's sources that have changed.
+            Some(before) if !before.same_fixed_part(sources) && self.epoch.has_requests() => {
+                self.epoch.begin("sources_changed");
+            }
             Some(_) => {}
         }
     }
@@ -144,7 +151,7 @@ impl Run {
                 out.effect(Effect::CallModel { request: number, body: Box::new(request) });
                 self.compact_beside(tokens, out);
             }
-            Err(overflow) => self.make_room(overflow, sources.budgets.slide_to(), None, out),
+            Err(overflow) => self.make_room(overflow, self.budgets(sources).slide_to(), None, out),
         }
     }
 }

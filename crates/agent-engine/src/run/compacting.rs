@@ -10,7 +10,8 @@ use super::{
     CompactMode, Compacted, Compacting, Effect, JobNo, Out, Phase, Recovery, Run, Sources, Summariser, Target, Write,
     ending,
 };
-use crate::compose::{Build, Overflow, Parts, request_metadata};
+use crate::budget::Budgets;
+use crate::compose::{Build, Overflow, Parts, dynamic_tokens, request_metadata};
 use crate::cut::{CompactionPlan, CompactionRoom, CutPlan, PlannedCompaction, plan_compaction, plan_cut};
 use crate::marks::CompactionMark;
 use crate::notes;
@@ -170,7 +171,7 @@ impl Run {
     fn compact_ahead(&mut self, mode: CompactMode, tokens: u64, out: &mut Out) {
         let Some(sources) = self.sources.as_ref().filter(|_| self.job.is_none()) else { return };
         let tokens = self.calibration.apply(tokens);
-        if tokens <= sources.budgets.compact_at || tokens < self.next_compaction_at {
+        if tokens <= self.budgets(sources).compact_at || tokens < self.next_compaction_at {
             return;
         }
         let room = self.compaction_room(sources, u64::MAX, u64::MAX);
@@ -235,7 +236,8 @@ impl Run {
         true
     }
 
-    /// The oldest turns are left out at once, down to `keep` (PRV-15).
+    /// The oldest turns are left out at once, down to `keep` (PRV-15). An epoch begins, so what was loaded may join the system part:
+    /// an instruction file's result may be among what is left out.
     fn slide(&mut self, overflow: Overflow, keep: u64, said: Option<&ErrorPayload>, out: &mut Out) {
         let Some(plan) = self.slide_plan(keep) else { return self.end_too_long(overflow, said, out) };
         let CutPlan { first_kept, first_kept_node_id, turns, tokens_before, tokens_after } = plan;
@@ -249,7 +251,7 @@ impl Run {
                 .with("tokens_after", tokens_after),
         );
         self.epoch.begin("window_slide");
-        self.ask(out);
+        self.gather_anew(out);
     }
 
     /// What to leave out so that no more than this is kept; none where nothing is left to leave out.
@@ -265,11 +267,16 @@ impl Run {
         self.conclude(EndReason::PromptTooLong, Some(error), out);
     }
 
+    /// The shares as the provider counts: a fixed part that is bigger than estimated takes its room from the messages (CFG-8).
+    pub(super) fn budgets(&self, sources: &Sources) -> Budgets {
+        sources.budgets.calibrated(self.calibration, dynamic_tokens(&sources.system))
+    }
+
     // --- the job ---
 
     /// Room in estimates, out of budgets in the provider's tokens.
     fn compaction_room(&self, sources: &Sources, keep: u64, covered: u64) -> CompactionRoom {
-        let budgets = &sources.budgets;
+        let budgets = &self.budgets(sources);
         let fits = |tokens: u64| self.calibration.fits(tokens);
         let keep = fits(budgets.keep_recent.min(keep));
         // What is kept besides the newest turns takes its share of what is kept.
@@ -285,7 +292,9 @@ impl Run {
     fn begin_job(&mut self, mode: CompactMode, planned: PlannedCompaction, out: &mut Out) {
         let Some(sources) = &self.sources else { return };
         let PlannedCompaction { plan, messages, tokens } = planned;
-        let limit = self.calibration.apply(plan.summary_limit) * 5 / 4;
+        // A model that thinks first needs room for that as well; others are kept from going on for ever.
+        let thinks = messages.iter().any(|message| message.metadata.contains_key(ModelMessage::REASONING));
+        let limit = if thinks { u64::MAX } else { self.calibration.apply(plan.summary_limit) * 5 / 4 };
         let mut request = summary_request(sources, messages, &plan, limit.min(sources.budgets.output).max(1));
         request.metadata = request_metadata(&self.run_id.tool_call(self.counts.calls));
         self.counts.job = self.counts.job.next();
@@ -359,8 +368,12 @@ impl Run {
         matches!(&self.phase, Phase::Draining(drain) if drain.store_gone)
     }
 
-    /// Writes the summary that is ready, if there is one and it is one; whether it did.
+    /// Writes the summary that is ready, if there is one and it is one; whether it did and the run goes on.
     pub(super) fn write_summary(&mut self, out: &mut Out) -> bool {
+        self.write_ready(out) && !self.ends_in_circles(out)
+    }
+
+    fn write_ready(&mut self, out: &mut Out) -> bool {
         let Some(compacted) = self.job.as_mut().and_then(|job| job.ready.take()) else { return false };
         let Some(job) = self.job.as_ref() else { return false };
         let node_id = self.run_id.node(self.counts.nodes + 1);
@@ -373,7 +386,7 @@ impl Run {
                 out.event(event);
                 self.epoch.begin("compaction");
                 self.wait_for_growth(self.calibration.apply(self.message_tokens()));
-                !self.ends_in_circles(out)
+                true
             }
             Err(error) => {
                 self.give_up_job(&error, out);
@@ -384,7 +397,7 @@ impl Run {
 
     /// CMPT-02: compacting again and again without anything new in between. True if the run has ended for it.
     fn ends_in_circles(&mut self, out: &mut Out) -> bool {
-        if !self.progress.compacted() || matches!(self.phase, Phase::Ending { .. } | Phase::Draining(_)) {
+        if !self.progress.compacted() {
             return false;
         }
         let error = ending::compaction_loop();
@@ -395,7 +408,7 @@ impl Run {
     /// The last chance to write a summary that is ready, so that the work is not lost.
     pub(super) fn write_last_summary(&mut self, out: &mut Out) {
         if self.job.as_ref().is_some_and(|job| !job.is_open()) && !self.store_is_gone() {
-            self.write_summary(out);
+            self.write_ready(out);
         }
     }
 }

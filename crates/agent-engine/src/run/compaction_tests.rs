@@ -130,7 +130,7 @@ fn at_the_end_of_a_run() {
 
     let mut next = script(1000, false);
     next.run = Run::new(Limits::default(), RunId::parse("run_u").unwrap(), path, Calibration::default());
-    next.run.adopt(plan);
+    next.run.adopt(CompactMode::AtEnd, plan);
     next.play("start go on; sources");
     next.trace.clear();
     next.play(&format!("{GOOD}; calls look:x=1; ready x; allow x; done x y; sources"));
@@ -151,8 +151,8 @@ fn what_is_no_summary_is_not_written() {
         script.play("start never lie; sources");
         until_compaction(&mut script);
         script.trace.clear();
-        script.play(line);
-        let trace = &script.trace[0];
+        script.play(line).play("sources");
+        let trace = script.trace.join(" ");
         assert!(
             trace.contains(&format!("no summary: {kind}")) && trace.contains("slid ") && trace.contains("ask("),
             "{trace}"
@@ -187,7 +187,7 @@ fn a_stale_summary() {
     first.play("text done");
     let plan = first.run.open_compaction().map(|(_, plan)| plan.clone()).unwrap();
     let mut next = script(1000, false);
-    next.run.adopt(plan);
+    next.run.adopt(CompactMode::AtEnd, plan);
     next.play(&format!("start elsewhere; sources; {GOOD}"));
     next.trace.clear();
     next.play("calls look:x=1; ready x; allow x; done x y");
@@ -224,6 +224,34 @@ fn compacting_in_circles() {
     panic!("it goes on for ever");
 }
 
+/// CMPT-02: where the answer comes before the circle is closed, the run has completed, once, and the last summary is written.
+#[test]
+fn an_answer_ends_a_circle() {
+    let mut script = script(1000, true);
+    let limits = Limits { max_turns: 500, ..Limits::default() };
+    script.run = Run::new(limits, RunId::parse("run_c").unwrap(), Path::new(), Calibration::default());
+    script.play("start hi; sources");
+    let mut begun = 0;
+    for n in 0..200 {
+        let (file, words) = (n % 9, "word ".repeat(60));
+        script.trace.clear();
+        script.play(&format!("calls look:c{n}={file}; ready c{n}; allow c{n}; done c{n} {file} {words}; sources"));
+        if script.trace.last().unwrap().contains("compact ") {
+            begun += 1;
+            script.play(GOOD);
+        }
+        if begun == 4 {
+            script.trace.clear();
+            script.play("text done");
+            let trace = &script.trace[0];
+            assert!(trace.ends_with("finish completed") && trace.matches("finish").count() == 1, "{trace}");
+            assert!(trace.contains("earlier turns of"), "{trace}");
+            return;
+        }
+    }
+    panic!("no summary was asked for");
+}
+
 /// CMPT-12: a refused request is not made again bigger: neither the error nor the failed attempt enters the conversation, and what
 /// is asked for leaves room for the answer.
 #[test]
@@ -238,6 +266,9 @@ fn refusals_do_not_grow_the_request() {
         script.play("overflow");
         if script.trace.last().unwrap().contains("compact ") {
             script.play("no-summary");
+        }
+        if script.trace.last().unwrap().contains("gather") {
+            script.play("sources");
         }
         if script.trace.last().unwrap().contains("finish") {
             break;

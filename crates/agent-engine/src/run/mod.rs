@@ -188,6 +188,20 @@ impl Run {
         (self.path.without_what_is_covered(), self.calibration)
     }
 
+    /// Message tokens from which on a summary is asked for ahead of need; for the next run ([`Self::with_compaction_floor`]).
+    #[must_use]
+    pub fn compaction_floor(&self) -> u64 {
+        self.next_compaction_at
+    }
+
+    /// What an earlier run of this path has learned: a summary that failed, or freed little, is not asked for again before the
+    /// conversation has grown.
+    #[must_use]
+    pub fn with_compaction_floor(mut self, tokens: u64) -> Self {
+        self.next_compaction_at = tokens;
+        self
+    }
+
     /// A summary that is still being made; it goes on after the run.
     #[must_use]
     pub fn open_compaction(&self) -> Option<(JobNo, &CompactionPlan)> {
@@ -195,9 +209,9 @@ impl Run {
     }
 
     /// Takes over a summary that an earlier run asked for and that is still being made, before this run starts.
-    pub fn adopt(&mut self, plan: CompactionPlan) -> JobNo {
+    pub fn adopt(&mut self, mode: CompactMode, plan: CompactionPlan) -> JobNo {
         self.counts.job = self.counts.job.next();
-        self.job = Some(Job::open(self.counts.job, CompactMode::Background, plan));
+        self.job = Some(Job::open(self.counts.job, mode, plan));
         self.counts.job
     }
 

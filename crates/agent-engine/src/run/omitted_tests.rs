@@ -91,7 +91,7 @@ fn the_older_part_need_not_be_there() {
         let loaded: Vec<_> = older.iter().filter(|node| is_pinned(node)).chain(newer).cloned().collect();
         let pinned = older.len() - gone.len();
         let said = gone.iter().filter(|node| node.node_type == NodeType::Message && node.role == Role::User);
-        let said = said.map(|node| (&node.node_id, node.content[0].as_text().unwrap().to_owned()));
+        let said = said.map(|node| (node.node_id.clone(), node.content[0].as_text().unwrap().to_owned()));
         let earlier_words = Sayings::default().and(said, 10_000);
 
         let sources = sources(100_000);

@@ -261,7 +261,7 @@ impl Run {
     fn below(&self, sources: &Sources, estimated: u64) -> (u64, u64) {
         let system = sources.budgets.fixed + dynamic_tokens(&sources.system);
         let refused = self.calibration.apply(estimated.saturating_sub(system));
-        (refused, sources.budgets.slide_to().min(refused * 3 / 5))
+        (refused, self.budgets(sources).slide_to().min(refused * 3 / 5))
     }
 
     /// What an aborted stream left.

@@ -14,6 +14,9 @@ fn of_type(script: &Script, wanted: EventType) -> Vec<&EventDraft> {
 fn turn(script: &mut Script, n: usize, words: usize) {
     let text = "word ".repeat(words);
     script.play(&format!("calls look:t{n}={n}; ready t{n}; allow t{n}; done t{n} {text}; sources"));
+    if script.trace.last().unwrap().contains("slid ") {
+        script.play("sources");
+    }
 }
 
 /// CTX-1, PRV-15: what an epoch's requests have in common is reported with the first of them; later reports name that one. A
@@ -78,7 +81,7 @@ fn every_request_starts_once() {
     script.play("start hi; sources; breaks; sources");
     turn(&mut script, 1, 100);
     turn(&mut script, 2, 100);
-    script.play("overflow; text so");
+    script.play("overflow; sources; text so");
     assert!(script.trace.iter().any(|line| line.starts_with("overflow -> [slid ")), "{:?}", script.trace);
     let started: Vec<_> = of_type(&script, EventType::ModelStarted);
     let started: Vec<_> = started.into_iter().map(|event| serde_json::Value::from(event.payload.clone())).collect();

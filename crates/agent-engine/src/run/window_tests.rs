@@ -31,6 +31,7 @@ fn the_window_slides() {
         script.play("sources");
         if script.trace[0].contains("slid ") {
             slides += 1;
+            script.play("sources");
             let tokens: u64 = script.run.path.nodes().iter().map(|node| node.tokens).sum();
             assert!(tokens > 600);
         }
@@ -54,6 +55,9 @@ fn a_calibrated_window_slides() {
     script.play("start keep me; sources");
     for n in 0..8 {
         script.play(&format!("calls look:s{n}={n}; ready s{n}; allow s{n}; done s{n} {}; sources", "word ".repeat(40)));
+        if script.trace.last().unwrap().contains("slid ") {
+            script.play("sources");
+        }
         assert!(script.trace.last().unwrap().contains("ask"), "turn {n}: {:?}", script.trace.last());
     }
 }
@@ -130,7 +134,8 @@ fn half_a_window_is_a_cut_prompt() {
         script.trace
     );
     assert!((script.run.calibration.ratio() - ratio).abs() < f64::EPSILON);
-    assert!(script.trace[0].contains("ask"), "{:?}", script.trace);
+    script.play("sources");
+    assert!(script.trace[1].contains("ask"), "{:?}", script.trace);
 
     let mut script = Script::new();
     script.messages = 500;
@@ -152,7 +157,7 @@ fn the_provider_says_too_long() {
         script.play(&format!("calls look:o{n}={n}; ready o{n}; allow o{n}; done o{n} {}; sources", "word ".repeat(40)));
     }
     script.trace.clear();
-    script.play("overflow; overflow; overflow");
-    assert!(script.trace[0].contains("slid ") && script.trace[0].contains("ask"), "{:?}", script.trace);
+    script.play("overflow; sources; overflow; sources; overflow");
+    assert!(script.trace[0].contains("slid ") && script.trace[1].contains("ask"), "{:?}", script.trace);
     assert!(script.trace.last().unwrap().contains("finish prompt_too_long"), "{:?}", script.trace);
 }

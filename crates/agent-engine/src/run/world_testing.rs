@@ -164,7 +164,7 @@ impl World {
     /// The same with a summary that the run before has left open.
     pub(super) fn live_on(&mut self, open: Option<CompactionPlan>, figures: &mut Figures) -> bool {
         if let Some(plan) = open {
-            let job = self.run.adopt(plan);
+            let job = self.run.adopt(CompactMode::AtEnd, plan);
             self.pending.push(Pending::Compaction(job));
             figures.adopted += 1;
         }
@@ -240,7 +240,6 @@ impl World {
         let (first, mut all) = held.unwrap_or((commit, Vec::new()));
         all.extend(writes);
         if may_wait {
-            assert!(!merged, "two commits in a row wait");
             self.held = Some((first, all));
             return true;
         }

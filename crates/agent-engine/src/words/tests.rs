@@ -6,7 +6,7 @@ fn said(n: usize, text: &str) -> (NodeId, String) {
 }
 
 fn keep(sayings: &[(NodeId, String)], room: u64) -> Sayings {
-    Sayings::default().and(sayings.iter().map(|(id, text)| (id, text.clone())), room)
+    Sayings::default().and(sayings.iter().cloned(), room)
 }
 
 fn texts(sayings: &Sayings) -> Vec<&str> {
@@ -51,7 +51,7 @@ proptest! {
         let all: Vec<_> = said_before.iter().chain(&said_later).enumerate().map(|(n, text)| said(n, text)).collect();
         let (before, later) = all.split_at(said_before.len());
         let first = keep(before, room);
-        let both = first.and(later.iter().map(|(id, text)| (id, text.clone())), room);
+        let both = first.and(later.iter().cloned(), room);
         let cost: u64 = both.kept.iter().map(|saying| TokenCounter.text(&saying.text) + PER_SAYING).sum();
         prop_assert!(cost <= room);
         let spoken = all.iter().filter(|(_, text)| !text.trim().is_empty()).count();

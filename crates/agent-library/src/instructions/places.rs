@@ -76,6 +76,10 @@ fn is_users(home: &Path, path: &Path) -> bool {
 }
 
 fn is_projects(project: &Path, path: &Path) -> bool {
+    // The name first: nearly every file that is asked about has another one, and then nothing is looked up.
+    if !path.file_name().is_some_and(|name| NAMES.iter().any(|known| name == *known)) {
+        return false;
+    }
     let Some(below) = path.strip_prefix(project).ok().and_then(Path::parent) else { return false };
     let mut folder = project.to_owned();
     for name in below {

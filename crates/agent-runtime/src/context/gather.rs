@@ -4,7 +4,6 @@
 //! one that changed on disk is read again, one that was read in the run joins the system part when an epoch begins (INS-3).
 
 use std::collections::HashMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,8 +12,8 @@ use agent_library::instructions::{InstructionBody, read_body};
 use agent_protocol::{NodeId, NodeType};
 use agent_store::Write;
 
-use super::instructions::InstructionFiles;
-use super::system::{InstructionText, SystemParts};
+use super::instructions::{InstructionFiles, Stamp, stamp};
+use super::system::{InstructionText, Made, SystemParts};
 
 /// Most of one instruction file that is kept in memory, in bytes.
 const BODY: usize = 256 * 1024;
@@ -43,13 +42,13 @@ struct KnownFile {
     body: Option<InstructionBody>,
 }
 
-type Stamp = (u64, u64, u64, i64, i64);
-
 /// A node of the path about an instruction file.
 #[derive(Debug, Clone)]
 pub(crate) struct InstructionNode {
     pub(crate) node_id: NodeId,
     pub(crate) path: PathBuf,
+    /// Of the file when it was read.
+    pub(crate) hash: String,
 }
 
 impl InstructionNode {
@@ -57,8 +56,8 @@ impl InstructionNode {
     pub(crate) fn on(path: &agent_engine::Path) -> Vec<Self> {
         let is_one = |node: &&PathNode| node.node_type == NodeType::InstructionContext;
         let named = |node: &PathNode| {
-            let (key, _) = node.mark.as_ref()?.items.first()?;
-            Some(Self { node_id: node.node_id.clone(), path: PathBuf::from(key) })
+            let (key, hash) = node.mark.as_ref()?.items.first()?;
+            Some(Self { node_id: node.node_id.clone(), path: PathBuf::from(key), hash: hash.clone() })
         };
         path.context_nodes().filter(is_one).filter_map(named).collect()
     }
@@ -94,10 +93,15 @@ impl Gatherer {
             return Ok(Gathered { sources: current.clone(), blobs: Vec::new() });
         }
         let texts: Vec<_> = self.known.iter().filter_map(|file| self.text(file)).collect();
-        let (mut sources, blobs) = self.parts.sources(&self.files, &texts)?;
-        let in_system = |node: &&InstructionNode| texts.iter().any(|text| text.path == node.path);
+        let Made { mut sources, blobs, whole } = self.parts.sources(&self.files, &texts)?;
+        // A file that was cut, or found no room, stays readable where it is: as a result, page by page (INST-04).
+        let hashes: HashMap<_, _> = texts
+            .iter()
+            .filter(|text| whole.contains(&text.path))
+            .map(|text| (text.path.clone(), text.body.hash.clone()))
+            .collect();
+        let in_system = |node: &&InstructionNode| hashes.contains_key(&node.path);
         sources.in_system = nodes.iter().filter(in_system).map(|node| node.node_id.clone()).collect();
-        let hashes: HashMap<_, _> = texts.iter().map(|text| (text.path.clone(), text.body.hash.clone())).collect();
         self.files.set_in_system(hashes);
         if let Some(before) = &self.current
             && before.fingerprint == sources.fingerprint
@@ -119,35 +123,40 @@ impl Gatherer {
 
     /// Looks at the files that were loaded; whether the system part must be made anew.
     fn look(&mut self, fresh: bool, nodes: &[InstructionNode]) -> bool {
-        let something_ran = self.files.take_something_ran();
-        for node in nodes {
-            if !self.known.iter().any(|known| known.path == node.path) {
-                self.known.push(KnownFile { path: node.path.clone(), stamp: stamp(&node.path), body: None });
-            }
-        }
-        // Another branch, or a node whose commit failed.
         let before = self.known.len();
+        // Another branch, or a node whose commit failed.
         self.known.retain(|known| nodes.iter().any(|node| node.path == known.path));
         let mut changed = self.known.len() != before;
+        for node in nodes {
+            if !self.known.iter().any(|known| known.path == node.path) {
+                self.known.push(KnownFile { path: node.path.clone(), stamp: None, body: None });
+            }
+        }
         for known in &mut self.known {
             let now = stamp(&known.path);
+            let is_first_look = known.stamp.is_none();
             let is_new = now != known.stamp;
             known.stamp = now;
-            if is_new && something_ran {
-                self.files.written(&known.path);
-            }
             if !(fresh || is_new) || self.files.is_written(&known.path) {
                 continue;
             }
-            let body = read_body(&known.path, BODY).ok();
-            changed |= body.as_ref().map(|body| &body.hash) != known.body.as_ref().map(|body| &body.hash);
+            let body = readable(&known.path);
+            let hash = body.as_ref().map(|body| body.hash.as_str());
+            // What the model has just read is in its result; only what differs from that joins at once.
+            let was_read = || nodes.iter().rfind(|node| node.path == known.path).map(|node| node.hash.as_str());
+            if is_first_look && !fresh && hash == was_read() {
+                continue;
+            }
+            changed |= hash != known.body.as_ref().map(|body| body.hash.as_str());
             known.body = body;
         }
         changed
     }
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
-    let known = std::fs::symlink_metadata(path).ok()?;
-    Some((known.dev(), known.ino(), known.size(), known.mtime(), known.mtime_nsec()))
+/// What a file says, if it may stand in a system part: text, and where its path says, not behind a link that took a folder's place.
+fn readable(path: &Path) -> Option<InstructionBody> {
+    let is_itself = std::fs::canonicalize(path).is_ok_and(|real| real == path);
+    let body = read_body(path, BODY).ok().filter(|_| is_itself)?;
+    (!body.text.contains('\0')).then_some(body)
 }

@@ -2,6 +2,7 @@
 //! (INS-3, INS-6).
 
 use std::collections::{HashMap, HashSet};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,6 +17,8 @@ use super::loaded::Loaded;
 #[derive(Debug)]
 pub(crate) struct InstructionFiles {
     pub(crate) catalogs: Arc<Catalogs>,
+    /// The files as they were when the run began.
+    stamps: HashMap<PathBuf, Option<Stamp>>,
     state: Mutex<State>,
 }
 
@@ -23,10 +26,18 @@ pub(crate) struct InstructionFiles {
 struct State {
     /// Made or changed by a tool in this run: they do not bind before the next one.
     written: HashSet<PathBuf>,
-    /// Something ran that may have changed any file, since the files were looked at last.
+    /// Something ran in this run that may have changed any file.
     anything_written: bool,
-    /// Hash of what stands in the system part, by path.
+    /// Hash of what stands in the system part in full, by path.
     in_system: HashMap<PathBuf, String>,
+}
+
+/// What the file system says of a file: another answer means other content, or a careful somebody.
+pub(super) type Stamp = (u64, u64, u64, i64, i64);
+
+pub(super) fn stamp(path: &Path) -> Option<Stamp> {
+    let known = std::fs::symlink_metadata(path).ok()?;
+    Some((known.dev(), known.ino(), known.size(), known.mtime(), known.mtime_nsec()))
 }
 
 /// A file that was read.
@@ -49,8 +60,11 @@ pub(crate) enum Reading {
 }
 
 impl InstructionFiles {
+    /// Looks at the files of the catalog. Blocks.
     pub(crate) fn new(catalogs: Arc<Catalogs>) -> Self {
-        Self { catalogs, state: Mutex::default() }
+        let entries = catalogs.instructions.entries().iter();
+        let stamps = entries.map(|entry| (entry.path.clone(), stamp(&entry.path))).collect();
+        Self { catalogs, stamps, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -67,13 +81,15 @@ impl InstructionFiles {
         self.state().anything_written = true;
     }
 
-    /// Whether something ran since this was last asked.
-    pub(super) fn take_something_ran(&self) -> bool {
-        std::mem::take(&mut self.state().anything_written)
+    /// Whether a tool of this run made or changed the file, or may have: once something ran that could, a file counts as
+    /// untouched only if it is what it was when the run began (INS-6).
+    pub(super) fn is_written(&self, path: &Path) -> bool {
+        let state = self.state();
+        state.written.contains(path) || (state.anything_written && self.is_other_than_at_the_start(path))
     }
 
-    pub(super) fn is_written(&self, path: &Path) -> bool {
-        self.state().written.contains(path)
+    fn is_other_than_at_the_start(&self, path: &Path) -> bool {
+        self.stamps.get(path).is_none_or(|then| *then != stamp(path))
     }
 
     pub(super) fn set_in_system(&self, in_system: HashMap<PathBuf, String>) {
@@ -83,10 +99,10 @@ impl InstructionFiles {
     /// What it means that this file was read; nothing if it is no instruction file (INS-4). Looks at the disk.
     pub(crate) fn read(&self, file: &ReadFile<'_>, loaded: &Loaded) -> Option<Reading> {
         let level = self.catalogs.instructions.level_of(file.path)?;
-        let state = self.state();
-        if state.written.contains(file.path) {
+        if self.is_written(file.path) {
             return Some(Reading::NotYet);
         }
+        let state = self.state();
         if state.in_system.get(file.path).is_some_and(|hash| hash == file.hash) {
             return Some(Reading::AlreadyLoaded { in_system: true });
         }

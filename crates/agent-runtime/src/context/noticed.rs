@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agent_engine::{AfterNode, ContextMark};
+use agent_engine::{AfterNode, ContextMark, keys};
 use agent_protocol::{ContentBlock, Object, Permission, ToolCallId, ToolDefinition};
 use agent_tools::{ContextNode, ToolOutput};
 use serde_json::Value;
@@ -18,8 +18,11 @@ pub(crate) fn noticed(
     call: &ToolCallId,
     output: &mut ToolOutput,
 ) -> Vec<AfterNode> {
-    let touched = output.metadata.get("resolved_path").and_then(Value::as_str).map(str::to_owned);
-    if tool.permission != Permission::Readonly {
+    let fact = |key: &str| output.metadata.get(key).and_then(Value::as_str).map(str::to_owned);
+    let (touched, hash) = (fact(keys::READ_PATH), fact(keys::READ_HASH));
+    // Only who has read a file knows its hash, also where the configuration makes reading ask.
+    let is_reading = hash.is_some();
+    if tool.permission != Permission::Readonly && !is_reading {
         // Also where it failed: half of something may be there.
         match &touched {
             Some(path) => files.written(Path::new(path)),
@@ -30,8 +33,7 @@ pub(crate) fn noticed(
         return Vec::new();
     }
     let mut nodes = if tool.is_of_core() { brought(loaded, output) } else { Vec::new() };
-    let hash = output.metadata.get("content_hash").and_then(Value::as_str).map(str::to_owned);
-    if let (Permission::Readonly, Some(path), Some(hash)) = (tool.permission, touched, hash) {
+    if let (Some(path), Some(hash)) = (touched, hash) {
         let next_line = shown(output).and_then(|shown| shown.get("next_start_line")?.as_u64());
         let read = ReadFile { path: Path::new(&path), hash: &hash, call, next_line };
         nodes.extend(files.read(&read, loaded).and_then(|reading| tell(reading, output)));
@@ -60,6 +62,7 @@ fn tell(reading: Reading, output: &mut ToolOutput) -> Option<AfterNode> {
             say(output, "already_loaded", true);
             if in_system {
                 // Never doubled: what is there already is not said again.
+                output.metadata.insert(keys::NOT_REPEATED.to_owned(), true.into());
                 say(output, "content", "");
                 say(output, "note", "This file is in the system part of the request, under its path.");
             }

@@ -1,5 +1,7 @@
 //! The system part: packaged texts, catalogs and loaded instructions, each within its room (CTX-2, CFG-8).
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -36,16 +38,19 @@ pub(crate) struct InstructionText<'a> {
     pub(crate) body: &'a InstructionBody,
 }
 
+/// Sources, the bytes behind their hashes, and the instruction files that are in the system part in full.
+pub(crate) struct Made {
+    pub(crate) sources: Sources,
+    pub(crate) blobs: Vec<Write>,
+    pub(crate) whole: HashSet<PathBuf>,
+}
+
 impl SystemParts {
     /// Puts the sources together.
     ///
     /// # Errors
     /// When the fixed part leaves too little of the window (CFG-8).
-    pub(crate) fn sources(
-        &self,
-        files: &InstructionFiles,
-        texts: &[InstructionText<'_>],
-    ) -> Result<(Sources, Vec<Write>), BudgetError> {
+    pub(crate) fn sources(&self, files: &InstructionFiles, texts: &[InstructionText<'_>]) -> Result<Made, BudgetError> {
         let settings = &self.settings;
         let catalogs = &files.catalogs;
         let plain = Budgets::derive(&settings.budgets, &fixed_parts(&self.fixed, &self.tools.list))?;
@@ -71,7 +76,8 @@ impl SystemParts {
             take(&listed.text, &mut room, &mut dynamic);
             push_catalog("memory_catalog", &listed.text, listed.shown, listed.left_out, &mut catalogs_after);
         }
-        added.extend(instruction_blocks(texts, dynamic));
+        let (blocks, whole) = instruction_blocks(texts, dynamic);
+        added.extend(blocks);
         added.extend(catalogs_after);
         for block in &mut added {
             self.redactor.text(&mut block.content);
@@ -88,7 +94,7 @@ impl SystemParts {
             compacting: settings.compacting.clone(),
             fingerprint,
         };
-        Ok((sources, blobs))
+        Ok(Made { sources, blobs, whole })
     }
 
     fn with(&self, added: &[PromptBlock]) -> SystemPrompt {
@@ -115,24 +121,23 @@ pub(crate) fn fixed_blocks(settings: &RuntimeSettings, memories: bool) -> System
 
 /// One block for each file, in the order of precedence: the project's from its root down come last, since what is nearer to
 /// the work counts more.
-fn instruction_blocks(texts: &[InstructionText<'_>], room: u64) -> Vec<PromptBlock> {
+fn instruction_blocks(texts: &[InstructionText<'_>], room: u64) -> (Vec<PromptBlock>, HashSet<PathBuf>) {
     let mut texts: Vec<_> = texts.iter().collect();
     texts.sort_by_key(|text| (text.level, depth(text), text.path.clone()));
     let names: Vec<_> = texts.iter().map(|text| shown(text.entry, &text.path)).collect();
     let frames: u64 = names.iter().map(|name| count(name) + FRAME).sum();
+    let bodies: Vec<_> = texts.iter().map(|text| unframed(text.body)).collect();
     let loaded: Vec<_> = texts
         .iter()
         .zip(&names)
-        .map(|(text, name)| instructions::Loaded {
-            shown: name,
-            level: text.level,
-            depth: depth(text),
-            body: text.body,
-        })
+        .zip(&bodies)
+        .map(|((text, name), body)| instructions::Loaded { shown: name, level: text.level, depth: depth(text), body })
         .collect();
     let fitted = share_room(&loaded, room.saturating_sub(frames), &count);
-    let made = texts.iter().zip(&names).zip(fitted).filter(|(_, fitted)| !fitted.text.is_empty());
-    made.map(|((text, name), fitted)| {
+    let in_full = texts.iter().zip(&fitted).filter(|(_, fitted)| fitted.cut.is_none());
+    let whole = in_full.map(|(text, _)| text.path.clone()).collect();
+    let made = texts.iter().zip(&names).zip(fitted).filter(|(_, fitted)| !fitted.text.trim().is_empty());
+    let blocks = made.map(|((text, name), fitted)| {
         let level = if text.level == Level::User { "user" } else { "project" };
         let attributes = [("path", name.as_str()), ("level", level)];
         let attributes = Object::from_iter(attributes.map(|(key, value)| (key.to_owned(), value.into())));
@@ -144,8 +149,17 @@ fn instruction_blocks(texts: &[InstructionText<'_>], room: u64) -> Vec<PromptBlo
             made.metadata.insert("bytes_left_out".to_owned(), cut.left_out.into());
         }
         made
-    })
-    .collect()
+    });
+    (blocks.collect(), whole)
+}
+
+/// A body whose words cannot end the frame around it: done before the room is shared, since it takes a byte each time.
+fn unframed(body: &InstructionBody) -> Cow<'_, InstructionBody> {
+    let closes = body.text.to_ascii_lowercase().contains("</instructions");
+    if !closes {
+        return Cow::Borrowed(body);
+    }
+    Cow::Owned(InstructionBody { text: body.text.replace("</", "<\\/"), ..body.clone() })
 }
 
 fn depth(text: &InstructionText<'_>) -> usize {

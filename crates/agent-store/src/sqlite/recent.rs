@@ -31,11 +31,17 @@ pub(super) fn load_recent(
         }
     };
     let (loaded, omitted): (Vec<_>, Vec<_>) = spine.iter().enumerate().partition(is_loaded);
+    // Where something is missing that no summary stands for.
+    let first = summary.as_ref().map_or(0, |summary| summary.first_kept);
+    let is_missing = |(at, vertebra): &(usize, &Vertebra)| {
+        *at >= first && !is_summary(vertebra, recent) && !is_loaded(&(*at, *vertebra))
+    };
+    let gap = spine[..border].iter().enumerate().find(is_missing).map_or(border, |(at, _)| at);
     let words = omitted.iter().filter(|(at, vertebra)| *at < border && is_user_message(vertebra));
     Ok(RecentPath {
         omitted_nodes: omitted.len(),
         omitted_turns: omitted.iter().filter(|(_, vertebra)| vertebra.role == Role::Assistant).count(),
-        nodes_before: spine[..border].iter().enumerate().take_while(is_loaded).count(),
+        nodes_before: loaded.partition_point(|(at, _)| *at < gap),
         nodes_pinned: loaded.partition_point(|(at, _)| *at < border),
         earlier_words: words_of(conn, words.map(|(_, vertebra)| *vertebra), recent.user_messages)?,
         nodes: bodies(conn, session_id, loaded.into_iter().map(|(_, vertebra)| vertebra).collect())?,

@@ -172,7 +172,8 @@ fn plainly(whole: &[Node], recent: &Recent) -> RecentPath {
     while words.len() > recent.user_messages {
         words.remove(if recent.user_messages == 0 { 0 } else { 1 });
     }
-    let first_gone = omitted.iter().copied().find(before_border).unwrap_or(border);
+    let is_missing = |at: &usize| before_border(at) && *at >= first && !is_summary(&whole[*at]);
+    let first_gone = omitted.iter().copied().find(is_missing).unwrap_or(border);
     let nodes = |places: &[usize]| places.iter().map(|at| whole[*at].clone()).collect::<Vec<_>>();
     RecentPath {
         omitted_nodes: omitted.len(),

@@ -159,6 +159,9 @@ async fn taken_over_by_the_next_run() {
     let next = watch(&handle).await;
     next.assert_completed();
     runtime.background_work().await;
+    assert_eq!(summaries(&next), ["summary"], "it is written by the run that took it over");
+    let asked = world.server.requests().iter().filter(|request| asks_for_a_summary(request)).count();
+    assert_eq!(asked, 1);
     let nodes = path(&runtime, &ran.session_id).await;
     assert_eq!(nodes.iter().filter(|node| node.node_type == NodeType::Compaction).count(), 1);
     runtime.close().await;
@@ -313,5 +316,48 @@ async fn counts_are_remembered() {
     let second = run_in(&runtime, &first.session_id, "And?").await;
     let known = second.of_type(EventType::ContextBuilt)[0].payload["calibration"].as_f64().unwrap();
     assert!((known - learned).abs() < 0.1, "{known} {learned}");
+    runtime.close().await;
+}
+
+/// CMP-8: with `auto_background = false` nothing is summarised ahead of need, neither beside the turns nor at the end.
+#[tokio::test]
+async fn only_in_need() {
+    for slots in [ONE_SLOT, TWO_SLOTS] {
+        let world = world("only_in_need", &format!("compact.auto_background = false\n{slots}")).await;
+        world.server.respond_with(reader(14, SUMMARY));
+        let runtime = world.runtime().await;
+        let ran = run(&runtime, "Read a lot.").await;
+        ran.assert_completed();
+        let modes: Vec<_> =
+            ran.of_type(EventType::CompactStarted).iter().map(|event| event.payload["mode"].clone()).collect();
+        assert!(!modes.is_empty() && modes.iter().all(|mode| mode == "recovery"), "{modes:?}");
+        runtime.close().await;
+    }
+}
+
+/// CMP-6: a summary that failed is not asked for again after every run, only once the conversation has grown.
+#[tokio::test]
+async fn a_failure_is_not_repeated() {
+    let world = world("not_repeated", ONE_SLOT).await;
+    world.server.respond_with(reader(2, "I cannot do that."));
+    let runtime = world.runtime().await;
+    let ran = until_asked_at_the_end(&runtime).await;
+    runtime.background_work().await;
+    let asked = || world.server.requests().iter().filter(|request| asks_for_a_summary(request)).count();
+    let before = asked();
+    // Answers without reading: hardly anything is added.
+    world.server.respond_with(|request, _| {
+        let text = if asks_for_a_summary(request) { "I cannot do that." } else { "Yes." };
+        Reply::text(text).no_usage()
+    });
+    for _ in 0..3 {
+        run_in(&runtime, &ran.session_id, "Sure?").await.assert_completed();
+        runtime.background_work().await;
+    }
+    assert_eq!(asked(), before);
+    let events =
+        runtime.replay_session(&ran.session_id, None, None, true).await.unwrap().collect().await.unwrap().events;
+    let told = events.iter().filter(|event| event.event_type == EventType::CompactFailed).count();
+    assert!(told > 0, "also what fails while no run is there is told");
     runtime.close().await;
 }

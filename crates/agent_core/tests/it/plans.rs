@@ -125,3 +125,16 @@ async fn task_templates_are_for_orchestrators() {
         runtime.close().await;
     }
 }
+
+/// PLN-3: a to-do list is words of the prompt: no tool keeps one, and nothing is stored for it.
+#[tokio::test]
+async fn todo_lists_are_words() {
+    let world = World::new("todo", Protocol::OpenAi).await;
+    world.server.push(Reply::text("Hi."));
+    let runtime = world.runtime().await;
+    run(&runtime, "Hi?").await.assert_completed();
+    let request = &world.server.requests()[0];
+    assert!(request.messages()[0].to_string().contains("say the steps in a short list"), "the prompt asks for one");
+    assert!(request.tool_names().iter().all(|name| !name.contains("todo")), "{:?}", request.tool_names());
+    runtime.close().await;
+}

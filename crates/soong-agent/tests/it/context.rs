@@ -226,7 +226,7 @@ fn secrets() {
     let token = format!("ghp_{}", "aB3dE9xY".repeat(5));
     let blocks = json!([{"block_id": "instructions", "source": format!("/p/{token}/AGENTS.md"), "tokens": 5}]);
     let part = json!({
-        "epoch_because": "run_start", "fixed_part": {"system_blocks": blocks}, "marker": format!("[1 turn]: {token}"),
+        "epoch_because": "run_start", "fixed_part": {"system_blocks": blocks}, "marker": token,
     });
     let failed = EventDraft::new(EventType::CompactFailed).with("error", json!({"message": format!("no: {token}")}));
     let session = stored(&world, [vec![built(json!({"turn": 1, "epoch": 1, "epoch_part": part})), failed]]);

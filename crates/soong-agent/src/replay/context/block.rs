@@ -18,7 +18,7 @@ const NAMED: usize = 6;
 const NAMES: usize = 28;
 
 /// So much of the marker is quoted, in columns.
-const QUOTED: usize = 60;
+const QUOTED: usize = 48;
 
 /// A row: its mark, and what it says.
 pub(super) type Line = (&'static str, String);
