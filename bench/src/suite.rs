@@ -11,6 +11,7 @@ mod perf_7;
 mod redactor;
 mod redactor_hits;
 mod scan;
+mod scan_home;
 mod writer;
 
 use std::time::Duration;
@@ -50,6 +51,7 @@ pub(crate) const SUITES: &[Suite] = &[
     perf_5::SUITE,
     perf_7::SUITE,
     scan::SUITE,
+    scan_home::SUITE,
     long_session::SUITE,
     writer::SUITE,
     redactor::SUITE,

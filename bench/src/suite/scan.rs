@@ -1,4 +1,4 @@
-//! INS-5 and INST-07: looking for instruction files in big trees.
+//! INS-5: looking for instruction files in a big repository.
 
 mod tree;
 
@@ -13,33 +13,22 @@ use agent_testkit::TestHome;
 
 use crate::BenchError;
 use crate::report::{Row, Unit};
-use crate::stage::{Run, Stage};
 use crate::stats::Samples;
-use crate::suite::{Bench, Series, Suite, millis};
+use crate::suite::{Bench, Suite, millis};
 use tree::Made;
 
 pub(super) const SUITE: Suite = Suite {
     name: "scan",
-    about: "instruction files looked for in a repository of 100,000 files, and a run in a home of 300,000 folders",
-    // Making the trees and taking them away takes a minute.
+    about: "instruction files looked for in a repository of 100,000 files",
+    // Making the tree and taking it away takes half a minute, or more where a file system is slow to remove folders.
     by_name_only: true,
     measure,
 };
 
 /// INS-5.
 const SCAN_MS: f64 = 150.0;
-/// INST-07.
-const START_MS: f64 = 2_000.0;
-/// What the model is told where not everything was looked at.
-const TOLD: &[u8] = b"The search for them ended";
 
 fn measure(bench: &Bench) -> Result<Vec<Row>, BenchError> {
-    let mut rows = repository(bench)?;
-    rows.extend(home(bench)?);
-    Ok(rows)
-}
-
-fn repository(bench: &Bench) -> Result<Vec<Row>, BenchError> {
     let world = TestHome::new("scan");
     let made = tree::repository(&world.project).map_err(BenchError::file("make a tree in", &world.project))?;
     let (mut ours, mut bare, mut find) = (Vec::new(), Vec::new(), Vec::new());
@@ -118,35 +107,4 @@ fn found(project: &Path, made: &Made) -> Result<Duration, BenchError> {
 
 fn wrong(what: &str, found: usize, expected: usize) -> BenchError {
     BenchError::Setup { what: format!("{what} has found {found} instead of {expected}") }
-}
-
-/// A run in a home of so many folders, beside one in an empty folder.
-fn home(bench: &Bench) -> Result<Vec<Row>, BenchError> {
-    let stage = Stage::new(bench.provider, 0);
-    let (big, small) = (stage.home("big_home", ""), stage.home("small_home", ""));
-    let folders = tree::users_home(&big.project).map_err(BenchError::file("make a tree in", &big.project))?;
-    let (mut ours, mut floor) = (Series::default(), Series::default());
-    for run in 0..=bench.runs.min(5) {
-        let (in_big, in_small) =
-            (stage.agent(&big, &bench.programs.agent)?, stage.agent(&small, &bench.programs.agent)?);
-        if !tells(&in_big) || tells(&in_small) {
-            return Err(BenchError::Setup { what: "the model is not told that the search ended early".to_owned() });
-        }
-        if run > 0 {
-            ours.add(&in_big);
-            floor.add(&in_small);
-        }
-    }
-    big.remove();
-    small.remove();
-    let name = format!("a home of {folders} folders, start to first request");
-    Ok(vec![
-        Row::new(name, Unit::Millis, ours.to_first_request()?).budget(START_MS).floor(floor.to_first_request()?),
-        Row::new("the same, CPU of the run", Unit::Millis, ours.cpu()?).floor(floor.cpu()?),
-        Row::new("the same, peak memory", Unit::Mebibytes, ours.peak()?).floor(floor.peak()?),
-    ])
-}
-
-fn tells(run: &Run) -> bool {
-    run.requests.iter().any(|request| request.body.windows(TOLD.len()).any(|window| window == TOLD))
 }

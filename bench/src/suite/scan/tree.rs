@@ -1,9 +1,9 @@
-//! Trees to look for instruction files in.
+//! A tree to look for instruction files in.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Folders of the repository that must not be looked into: those that INS-1 names, and somebody else's repository.
 pub(super) const CLOSED: [&str; 4] = [".git", "node_modules", "target", NESTED];
@@ -89,28 +89,4 @@ fn closed(root: &Path) -> io::Result<()> {
         fill(&root.join(NESTED).join(format!("part-{part:02}")), 20, &mut nothing)?;
     }
     Ok(())
-}
-
-/// Somebody's home, taken for a project by accident: how many folders it has.
-pub(super) fn users_home(root: &Path) -> io::Result<usize> {
-    const GROUPS: usize = 300;
-    const OF_A_GROUP: usize = 1_000;
-    for group in 0..GROUPS {
-        let path = |at: usize| -> PathBuf {
-            let place = match group % 6 {
-                0 => format!("work/app-{group}/node_modules/package-{at}"),
-                1 => format!("work/app-{group}/target/debug/unit-{at}"),
-                2 => format!("work/app-{group}/bazel-out/unit-{at}"),
-                3 => format!("work/trees/tree-{group}-{at}/.git"),
-                4 => format!("photos/{group}/{at}"),
-                _ => format!("old/{group}/{}/{at}", at / 100),
-            };
-            root.join(place)
-        };
-        for at in 0..OF_A_GROUP {
-            fs::create_dir_all(path(at))?;
-        }
-        fs::write(path(0).join("AGENTS.md"), "Somebody's.\n")?;
-    }
-    Ok(GROUPS * OF_A_GROUP)
 }

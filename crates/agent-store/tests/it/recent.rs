@@ -275,9 +275,9 @@ async fn a_summary_stands_for_the_beginning() {
     };
     let all = |numbers: std::ops::RangeInclusive<u64>| numbers.collect::<Vec<_>>();
     let words = vec![1, 11, 13];
-    assert_eq!(load(30, 10_000).await, ([vec![7], all(15..=30)].concat(), (13, 6, 0, 1), words.clone()));
-    assert_eq!(load(30, 120).await, ([vec![7], all(18..=30)].concat(), (16, 7, 0, 1), vec![1, 15, 17]));
-    assert_eq!(load(30, 40).await, ([vec![7, 20], all(27..=30)].concat(), (24, 11, 0, 2), vec![1, 23, 25]));
+    assert_eq!(load(30, 10_000).await, ([vec![7], all(15..=30)].concat(), (13, 6, 1, 1), words.clone()));
+    assert_eq!(load(30, 120).await, ([vec![7], all(18..=30)].concat(), (16, 7, 1, 1), vec![1, 15, 17]));
+    assert_eq!(load(30, 40).await, ([vec![7, 20], all(27..=30)].concat(), (24, 11, 1, 2), vec![1, 23, 25]));
     // Before the second one was written the first one counts.
     assert_eq!(load(19, 10_000).await, (all(5..=19), (4, 2, 0, 0), vec![1, 3]));
     assert_eq!(load(12, 20).await, ([vec![7], all(10..=12)].concat(), (8, 4, 0, 1), vec![1, 5, 9]));
