@@ -1,9 +1,10 @@
 //! Older turns become a summary (CMP-*).
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agent_core::{AgentRuntime, EventType, NodeType, SessionFilter, SessionId, StartOptions};
-use agent_testkit::{Call, Protocol, RecordedRequest, Reply};
+use agent_testkit::{Call, Gate, Protocol, RecordedRequest, Reply};
 use serde_json::json;
 
 use crate::support::{Ran, World, run, run_in, watch};
@@ -51,6 +52,18 @@ async fn world(name: &str, extra: &str) -> World {
     let world = World::with(name, Protocol::OpenAi, extra).await;
     world.home.write("project/data.txt", "line of text\n".repeat(400));
     world
+}
+
+/// A model that reads, and whose first summary waits for its gate.
+fn holding_the_first_summary(world: &World) -> Gate {
+    let (held, gate) = Reply::text(SUMMARY).gated();
+    let held = Mutex::new(Some(held));
+    let answer = reader(2, SUMMARY);
+    world.server.respond_with(move |request, answered| {
+        let first = held.lock().unwrap().take_if(|_| asks_for_a_summary(request));
+        first.unwrap_or_else(|| answer(request, answered))
+    });
+    gate
 }
 
 /// The nodes of a session's active path.
@@ -142,15 +155,7 @@ async fn beside_the_turns() {
 #[tokio::test]
 async fn taken_over_by_the_next_run() {
     let world = world("taken_over", ONE_SLOT).await;
-    let (held, gate) = Reply::text(SUMMARY).gated();
-    let held = std::sync::Mutex::new(Some(held));
-    let answer = reader(2, SUMMARY);
-    world.server.respond_with(move |request, answered| {
-        match held.lock().unwrap().take_if(|_| asks_for_a_summary(request)) {
-            Some(held) => held,
-            None => answer(request, answered),
-        }
-    });
+    let gate = holding_the_first_summary(&world);
     let runtime = world.runtime().await;
     let ran = until_asked_at_the_end(&runtime).await;
     let options = StartOptions { session_id: Some(ran.session_id.clone()), mode: None };
@@ -225,15 +230,7 @@ async fn another_model_summarises() {
 #[tokio::test]
 async fn a_session_that_goes_away() {
     let world = world("goes_away", ONE_SLOT).await;
-    let (held, gate) = Reply::text(SUMMARY).gated();
-    let held = std::sync::Mutex::new(Some(held));
-    let answer = reader(2, SUMMARY);
-    world.server.respond_with(move |request, answered| {
-        match held.lock().unwrap().take_if(|_| asks_for_a_summary(request)) {
-            Some(held) => held,
-            None => answer(request, answered),
-        }
-    });
+    let gate = holding_the_first_summary(&world);
     let runtime = world.runtime().await;
     let ran = until_asked_at_the_end(&runtime).await;
     runtime.delete_session(&ran.session_id).await.unwrap();
