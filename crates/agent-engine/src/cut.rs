@@ -191,7 +191,8 @@ fn covered_messages(now: &Selection<'_>, parts: &Parts<'_>, border: usize) -> (V
     (build.into_messages(), tokens)
 }
 
-fn turns_before(path: &Path, border: usize) -> usize {
+/// Replies before a node of the path, those that were not loaded included.
+pub(crate) fn turns_before(path: &Path, border: usize) -> usize {
     let groups = path.groups().iter().filter(|group| group.head < border);
     path.omitted().turns + groups.filter(|group| path.nodes()[group.head].role == Role::Assistant).count()
 }

@@ -64,7 +64,8 @@ pub(crate) fn left_out(turns: usize) -> String {
 }
 
 /// Before the user's words out of turns that were left out.
-pub(crate) const WORDS_LEFT_OUT: &str = "What the user said in them, word for word, oldest first:";
+pub(crate) const WORDS_LEFT_OUT: &str =
+    "What the user said in them, word for word ([…] stands for what was cut), oldest first:";
 
 /// At the head of a summary (CMP-1, CTX-9).
 pub(crate) fn summarised(turns: usize) -> String {

@@ -4,7 +4,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use agent_llm::ProviderAdapter;
 use agent_policy::SecretPatterns;
-use agent_protocol::{ContentBlock, RunId, RunMode, RunStatus, SessionId, ToolClass, ToolDefinition};
+use agent_protocol::{
+    ContentBlock, EventType, RunId, RunMode, RunStatus, RuntimeEvent, SessionId, ToolClass, ToolDefinition,
+};
 use agent_store::{ArtifactWriter, SessionArchive, SessionStore};
 use agent_tools::{RegisterError, Tool};
 use tokio::sync::watch;
@@ -275,6 +277,21 @@ impl Runtime {
         self.compactor.tasks.close();
         self.compactor.tasks.wait().await;
         self.compactor.tasks.reopen();
+    }
+
+    /// How the session's last look for things to remember ended: its `memory_extraction_completed` or `…_failed`, if there ever
+    /// was one.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn last_extraction(&self, session_id: &SessionId) -> Result<Option<RuntimeEvent>, RuntimeError> {
+        let ends = [EventType::MemoryExtractionCompleted, EventType::MemoryExtractionFailed];
+        let mut last: Option<RuntimeEvent> = None;
+        for end in ends {
+            let found = self.store.last_event(session_id, end).await?;
+            last = last.into_iter().chain(found).max_by_key(|event| event.seq);
+        }
+        Ok(last)
     }
 
     /// What is at work beside runs at this moment.

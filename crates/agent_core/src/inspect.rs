@@ -3,12 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent_config::{Config, Notice};
+use agent_config::{Config, ModelConfig, Notice};
 use agent_engine::Budgets;
 use agent_library::AssetId;
+use agent_library::instructions::{InstructionCatalog, ScanLimits};
+use agent_library::memory::MemoryStore;
+use agent_library::skills::SkillCatalog;
 use agent_llm::ProviderRegistry;
 use agent_policy::{Facts, Grants, Verdict, Withheld, decide};
 use agent_protocol::ToolDefinition;
+use agent_runtime::MemorySettings;
 
 use crate::BuildError;
 use crate::adapters::Adapters;
@@ -33,6 +37,16 @@ pub struct ConfigReport {
     pub key: Option<(String, bool)>,
     /// How the context window is shared out, with every share clamped to what fits (CFG-8).
     pub budgets: Budgets,
+    /// Which model summarises older turns; nothing if that is switched off.
+    pub summaries: Option<String>,
+    /// Which model looks for things to remember; nothing if that is switched off.
+    pub memory: Option<String>,
+    /// Instruction files that runs in this project are told of.
+    pub instruction_files: usize,
+    /// Skills that can be loaded.
+    pub skills: usize,
+    /// What is wrong with instruction files and skills, one line each.
+    pub file_problems: Vec<String>,
     /// Keys that are set but have no effect in this version.
     pub notices: Vec<Notice>,
 }
@@ -68,7 +82,21 @@ pub fn inspect_config(project: Option<&Path>) -> Result<ConfigReport, BuildError
     let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), Vec::new())?;
     let budgets = budgets(&settings.runtime(&roles), &tools, &loaded.file)?;
     settings.secrets()?;
+    let places = settings.context_places();
+    let instructions = InstructionCatalog::scan(&places.instructions, ScanLimits::default());
+    let skills = SkillCatalog::scan(&places.skills_dir);
+    let broken = instructions.entries().iter().filter_map(|entry| Some((entry, entry.problem.as_ref()?)));
+    let file_problems = broken
+        .map(|(entry, problem)| format!("{}: {problem}", entry.shown))
+        .chain(skills.problems().iter().map(ToString::to_string))
+        .collect();
+    let on = |is_on: bool, model: &ModelConfig| is_on.then(|| model.name.clone());
     Ok(ConfigReport {
+        summaries: on(loaded.config.compact.enabled, &roles.compact),
+        memory: on(loaded.config.memory.enabled, &roles.extract),
+        instruction_files: instructions.entries().len(),
+        skills: skills.entries().len(),
+        file_problems,
         file: loaded.file,
         provider: model.provider.clone(),
         model: model.name.clone(),
@@ -91,6 +119,8 @@ pub struct ToolStatus {
     pub withheld: Option<Withheld>,
     /// Whether an ordinary call of it asks first. What touches sensitive files asks in any case.
     pub asks: bool,
+    /// Why runs are not offered it at the moment although nothing forbids it: there is nothing for it to load.
+    pub nothing_to_load: bool,
 }
 
 /// Every tool there is with this configuration, by name. Creates nothing.
@@ -105,6 +135,8 @@ pub fn inspect_tools(project: Option<&Path>) -> Result<Vec<ToolStatus>, BuildErr
     let (roles, providers) = (settings.roles()?, ProviderRegistry::with_builtin());
     let memory = Adapters::new(&settings, &providers, None).memory(&roles)?;
     let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), Vec::new())?;
+    let has_skills = !SkillCatalog::scan(&settings.context_places().skills_dir).entries().is_empty();
+    let has_memories = settings.memory().is_some_and(|memory| has_memories(&memory));
     let settings = settings.runtime(&roles);
     let status = |definition: &ToolDefinition| {
         let verdict = decide(definition, &Facts::default(), &rules, &settings.policy, &Grants::new());
@@ -112,9 +144,20 @@ pub fn inspect_tools(project: Option<&Path>) -> Result<Vec<ToolStatus>, BuildErr
             definition: definition.clone(),
             withheld: settings.tool_scope().withholds(definition),
             asks: matches!(verdict, Verdict::Ask(_)),
+            nothing_to_load: match definition.name.as_str() {
+                "internal.load_skill" => !has_skills,
+                "internal.recall_memory" => !has_memories,
+                _ => false,
+            },
         }
     };
     Ok(tools.iter().map(|tool| status(tool.definition())).collect())
+}
+
+/// Whether this project sees any.
+fn has_memories(memory: &MemorySettings) -> bool {
+    let listing = MemoryStore::open(&memory.memory_dir, &memory.home).and_then(|store| store.entries());
+    listing.is_ok_and(|listing| listing.entries.iter().any(|entry| entry.is_visible_in(&memory.project)))
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use agent_protocol::{
-    ArtifactId, ErrorPayload, Node, NodeId, Object, Permission, RunId, SessionId, ToolClass, ToolDefinition,
+    ArtifactId, ErrorPayload, Node, NodeId, Object, Permission, RunId, RuntimeEvent, SessionId, ToolClass,
+    ToolDefinition,
 };
 use agent_runtime::{
     Archive, ArtifactCleanup, Background, CleanupResult, DeletedArtifacts, DeletedSession, Replay, RunHandle,
@@ -197,6 +198,15 @@ impl AgentRuntime {
     #[must_use]
     pub fn background(&self) -> Background {
         self.inner.background()
+    }
+
+    /// How the session's last look for things to remember ended: its `memory_extraction_completed` or `…_failed`, if there ever
+    /// was one.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn last_extraction(&self, session_id: &SessionId) -> Result<Option<RuntimeEvent>, RuntimeError> {
+        self.inner.last_extraction(session_id).await
     }
 
     /// Waits until nothing is at work beside runs, such as a summary of earlier turns. A program that is about to end may give

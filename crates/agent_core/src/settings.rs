@@ -172,7 +172,7 @@ impl Settings<'_> {
     }
 
     /// Where instruction files and skills are (INS-1, SKL-1).
-    fn context_places(&self) -> ContextPlaces {
+    pub(crate) fn context_places(&self) -> ContextPlaces {
         ContextPlaces {
             instructions: InstructionPlaces {
                 home: Some(self.places.home.clone()),

@@ -1,6 +1,6 @@
 //! `soong-agent config path|template|check`.
 
-use agent_core::{ConfigReport, config_path, config_template, inspect_config};
+use agent_core::{ConfigReport, config_path, config_template, escape_for_terminal, inspect_config};
 
 use crate::Outcome;
 use crate::cli::ConfigCommand;
@@ -44,6 +44,22 @@ fn page(report: &ConfigReport) -> String {
         budgets.dynamic,
         budgets.messages,
     );
+    let by = |model: &Option<String>, off: &str| {
+        model.as_ref().map_or_else(|| off.to_owned(), |model| format!("by {model}"))
+    };
+    page.push_str(&format!(
+        "\nSummaries of older turns: {}\nMemory: {}\nInstruction files here: {}   Skills: {}\n",
+        by(&report.summaries, "off; the oldest turns are left out"),
+        by(&report.memory, "off"),
+        report.instruction_files,
+        report.skills,
+    ));
+    if !report.file_problems.is_empty() {
+        page.push_str("\nFiles with something wrong:\n");
+        for problem in &report.file_problems {
+            page.push_str(&format!("  {}\n", escape_for_terminal(problem)));
+        }
+    }
     if report.address_of_ollama {
         page.push_str(&format!(
             "\nmodel.base_url is the packaged one, where a local Ollama listens; {} usually has another address.\n",

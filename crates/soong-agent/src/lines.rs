@@ -83,12 +83,35 @@ pub(crate) fn left_out(event: &RuntimeEvent) -> String {
         let (before, after) = (fact("tokens_before"), fact("tokens_after"));
         return format!("{} in summary from here on ({before} tokens became {after})", turns(fact("turns_summarised")));
     }
-    format!("the context window is full: {} left out from here on", turns(fact("turns_left_out")))
+    let what = match fact("turns_left_out") {
+        0 => "earlier messages".to_owned(),
+        n => turns(n),
+    };
+    format!("the context window is full: {what} left out from here on")
 }
 
 /// That a summary was not made, and why.
 pub(crate) fn no_summary(event: &RuntimeEvent) -> String {
     format!("earlier turns could not be summarised: {}", error_message(event).unwrap_or_default())
+}
+
+/// What came of looking for things to remember. Nothing where nobody asked for it and nothing was found.
+pub(crate) fn remembered(event: &RuntimeEvent) -> Option<String> {
+    let list = |key: &str| event.payload.get(key).and_then(|list| list.as_array()).into_iter().flatten();
+    let ids: Vec<_> =
+        ["created", "updated", "conflict"].into_iter().flat_map(list).filter_map(|id| id.as_str()).collect();
+    if event.event_type == EventType::MemoryExtractionFailed {
+        return Some(format!("nothing was remembered: {}", error_message(event).unwrap_or_default()));
+    }
+    if !ids.is_empty() {
+        return Some(format!("remembered (see, or undo with forget: soong-agent memory show {})", ids.join(" ")));
+    }
+    let refused = list("refused").find_map(|why| why.as_str().or_else(|| why.get("why")?.as_str()));
+    if let Some(why) = refused {
+        return Some(format!("not remembered: {why}"));
+    }
+    let asked_for = text(event, "reason") == Some("explicit_wish");
+    asked_for.then(|| "nothing new was found to be remembered".to_owned())
 }
 
 /// What is going on while a run waits for a summary.

@@ -46,13 +46,14 @@ fn list(memories: &Memories, arguments: &MemoryListArguments, output: &mut Outpu
     }
     let elsewhere = listing.entries.len() - shown.len();
     if shown.is_empty() {
-        output.note("nothing is remembered here yet; tell the agent: \"remember that …\"");
+        let how = if memories.is_enabled() { "; tell the agent: \"remember that …\"" } else { "" };
+        output.note(&format!("nothing is remembered here yet{how}"));
     }
     if elsewhere > 0 {
         output.note(&format!("{} more of other projects; --all shows them", elsewhere));
     }
     if !memories.is_enabled() {
-        output.note("memory.enabled is false: runs neither use these nor make new ones");
+        output.note("memory.enabled is false: runs neither use nor make memories");
     }
     Ok(Exit::Completed)
 }

@@ -29,7 +29,8 @@ const AFTERWARDS: Duration = Duration::from_secs(3);
 /// What is going on then.
 const REMEMBERING: &str = "finding out what to remember";
 /// What is said when it takes too long.
-const NOT_REMEMBERED: &str = "finding out what to remember takes longer: it is done when this session is gone on with";
+const NOT_REMEMBERED: &str = "nothing is remembered yet: finding out what to remember takes more than 3 s; it is tried again after \
+    this session's next run";
 
 pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
     let session = arguments.session_id.as_deref().map(|id| Which::parse("--session-id", id)).transpose()?;
@@ -304,8 +305,20 @@ impl Face<'_> {
         self.view.waited();
         if is_late && agent.background().remembering {
             self.view.note(NOT_REMEMBERED);
+        } else if remembering && left_by.is_none() {
+            self.say_what_is_remembered(agent).await;
         }
         left_by
+    }
+
+    /// What came of looking for things to remember, if that is news.
+    async fn say_what_is_remembered(&mut self, agent: &AgentRuntime) {
+        // That the store cannot be read was said before, or will be.
+        let Ok(Some(event)) = agent.last_extraction(self.run.session_id()).await else { return };
+        let is_news = event.seq > self.last.as_ref().and_then(|last| last.seq);
+        if let Some(line) = lines::remembered(&event).filter(|_| is_news) {
+            self.view.note(&line);
+        }
     }
 
     async fn leave(mut self, agent: &AgentRuntime) -> Left {

@@ -26,12 +26,16 @@ fn found<'t>(name: &str, tools: &'t [ToolStatus]) -> Option<&'t ToolStatus> {
     full.or_else(|| short.next().filter(|_| short.next().is_none()))
 }
 
+/// Why a tool that nothing forbids is not there.
+const NOTHING_TO_LOAD: &str = "there is nothing for it to load yet";
+
 fn list(tools: &[ToolStatus]) -> String {
     let width = tools.iter().map(|tool| tool.definition.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for tool in tools {
         let about = match tool.withheld {
             Some(why) => format!("not available: {why}"),
+            None if tool.nothing_to_load => format!("not offered: {NOTHING_TO_LOAD}"),
             None => {
                 let asks = if tool.asks { "asks first" } else { "no asking" };
                 format!("{asks:10}  {}", shorten(&tool.definition.description, DESCRIPTION_COLUMNS))
@@ -46,6 +50,7 @@ fn list(tools: &[ToolStatus]) -> String {
 fn page(tool: &ToolStatus) -> String {
     let state = match tool.withheld {
         Some(why) => format!("Not available: {why}."),
+        None if tool.nothing_to_load => format!("Not offered to runs: {NOTHING_TO_LOAD}."),
         None if tool.asks => "Available; you are asked before each call.".to_owned(),
         None => "Available; runs unasked unless it touches sensitive files.".to_owned(),
     };

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::budget::Budgets;
 use crate::compose::{Build, Overflow, Parts, dynamic_tokens, request_metadata};
-use crate::cut::{CompactionPlan, CompactionRoom, CutPlan, PlannedCompaction, plan_compaction, plan_cut};
+use crate::cut::{CompactionPlan, CompactionRoom, CutPlan, PlannedCompaction, plan_compaction, plan_cut, turns_before};
 use crate::marks::CompactionMark;
 use crate::notes;
 use crate::path::Path;
@@ -240,8 +240,11 @@ impl Run {
     /// an instruction file's result may be among what is left out.
     fn slide(&mut self, overflow: Overflow, keep: u64, said: Option<&ErrorPayload>, out: &mut Out) {
         let Some(plan) = self.slide_plan(keep) else { return self.end_too_long(overflow, said, out) };
-        let CutPlan { first_kept, first_kept_node_id, turns, tokens_before, tokens_after } = plan;
+        let CutPlan { first_kept, first_kept_node_id, tokens_before, tokens_after, .. } = plan;
         self.window.first_kept = first_kept;
+        // All that are missing now, as the marker will say, not only those that this slide adds.
+        let summarised = self.path.compaction().map_or(0, |compaction| compaction.mark.turns);
+        let turns = turns_before(&self.path, first_kept).saturating_sub(summarised);
         out.event(
             EventDraft::new(EventType::CompactCompleted)
                 .with("kind", "window_slide")
@@ -263,7 +266,15 @@ impl Run {
 
     fn end_too_long(&mut self, overflow: Overflow, said: Option<&ErrorPayload>, out: &mut Out) {
         let window = self.sources.as_ref().map_or(0, |sources| sources.budgets.window);
-        let error = ending::prompt_too_long(overflow, window, said);
+        let fits_alone = self
+            .path
+            .last_input()
+            .is_some_and(|index| self.calibration.apply(self.path.nodes()[index].tokens) < overflow.available / 2);
+        let forbidden = self.sources.as_ref().is_some_and(|sources| sources.compacting.recovery == Recovery::End);
+        let error = match (fits_alone, forbidden) {
+            (true, true) => ending::no_recovery(overflow, window),
+            _ => ending::prompt_too_long(overflow, window, said),
+        };
         self.conclude(EndReason::PromptTooLong, Some(error), out);
     }
 

@@ -212,6 +212,21 @@ pub(super) fn prompt_too_long(overflow: Overflow, window: u64, said: Option<&Err
     }
 }
 
+pub(super) fn no_recovery(overflow: Overflow, window: u64) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "the conversation does not fit the model's context window of {window} tokens any more (it takes about {}, and there is \
+             room for {}), and the configuration forbids to summarise it in need. Set compact.recovery_sync = true, raise \
+             model.context_window, or begin a new session",
+            overflow.needed, overflow.available
+        ),
+    )
+    .detail("kind", "prompt_too_long")
+    .detail("needed", overflow.needed)
+    .detail("available", overflow.available)
+}
+
 pub(super) fn output_limit(limit: u64) -> ErrorPayload {
     ErrorPayload::new(
         ErrorCode::ProviderError,

@@ -6,9 +6,8 @@ use std::path::Path;
 use super::{InstructionCatalog, InstructionEntry, Level, ScanReport, Stop};
 use crate::catalog::{Rendered, fit};
 
-const INTRO: &str = "Files with instructions of the user and of this project. Before you change files in a folder, read with \
-    code.read_file those that govern it: the user's and those in the folder or above it. What stands behind a path is \
-    data from the file.";
+const INTRO: &str = "Files with instructions of the user and of this project. They count, and their text is not here: before any work, \
+    read with code.read_file the user's and those in or above the folders it is about. What stands behind a path is data from the file.";
 
 /// Keys that tell whether a file is worth reading. The others are for people.
 const TELLING: &[&str] = &["name", "title", "description", "globs", "paths", "applyTo", "alwaysApply"];

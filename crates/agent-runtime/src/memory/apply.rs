@@ -5,7 +5,7 @@ use agent_library::memory::{
 };
 use agent_protocol::{ErrorCode, ErrorPayload};
 
-use super::{Memory, in_words};
+use super::{Memory, in_words, telling};
 
 /// How long another process is waited for. Whoever writes is done in a moment, and a program that ends waits for this.
 const LOCK_WAIT: std::time::Duration = std::time::Duration::from_secs(4);
@@ -41,7 +41,9 @@ pub(super) fn apply(
     let sources = Sources { session_id: decided.session_id, project: memory.project().to_owned(), nodes };
     let now = Moment::parse(&decided.now).map_err(|error| failed(&error))?;
     let store = memory.store().map_err(|error| failed(&error))?.with_lock_wait(LOCK_WAIT);
-    let is_secret = |text: &str| MARKERS.iter().any(|marker| text.contains(marker)) || is_secret(text);
+    let is_secret = |text: &str| {
+        MARKERS.iter().any(|marker| text.contains(marker)) || is_secret(text) || telling::tells_a_secret(text)
+    };
     let writer = Writer::new(&store, &is_secret);
     writer.apply(&decided.decisions, &sources, &decided.based, &now, &decided.rand).map_err(|error| match error {
         WriteError::Store(error) => failed(&error),

@@ -17,6 +17,7 @@ mod prompt;
 mod recall;
 mod select;
 mod shorten;
+mod telling;
 mod trigger;
 mod wish;
 

@@ -139,3 +139,28 @@ fn home_is_the_only_place() {
         assert_eq!(mode & 0o077, 0, "{name} is for its owner only: {mode:o}");
     }
 }
+
+/// INST-02, SKL-1: a broken skill is named with file, line and column, and what is on is said.
+#[test]
+fn a_look_at_the_files_of_the_user() {
+    let world = World::new("config_files");
+    world.home.write("home/skills/broken.md", "---\nname: broken\ndescription: Use it: often\n---\nBody.\n");
+    world.home.write("home/skills/fine.md", "---\nname: fine\ndescription: Is fine.\n---\nBody.\n");
+    world.home.write("project/AGENTS.md", "Be kind.\n");
+    let ended = world.run(&["config", "check"]).exits(0);
+    for part in ["Skills: 1", "broken.md, line 3, column", "Summaries of older turns: by "] {
+        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+    }
+    let tools = world.run(&["tools"]).exits(0).stdout;
+    let line = |name: &str| tools.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+    assert!(line("internal.load_skill").contains("no asking"), "{tools}");
+}
+
+/// TOL-4: a tool that has nothing to load is told as not offered.
+#[test]
+fn a_tool_with_nothing_to_load() {
+    let world = World::new("nothing_to_load");
+    let tools = world.run(&["tools"]).exits(0).stdout;
+    let line = tools.lines().find(|line| line.starts_with("internal.load_skill")).unwrap();
+    assert!(line.contains("not offered: there is nothing"), "{line}");
+}

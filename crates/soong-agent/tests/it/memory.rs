@@ -137,23 +137,55 @@ fn asked_what_to_remember(world: &World) -> (Running, agent_testkit::Gate) {
     (running, gate)
 }
 
+/// Answers a run with "Noted.", and a look for things to remember with what `answer` makes of the message's node id.
+fn decides(world: &World, answer: impl Fn(serde_json::Value) -> String + Send + Sync + 'static) {
+    world.server.respond_with(move |request, _| {
+        let told = request.messages().last().unwrap()["content"].as_str().unwrap().to_owned();
+        let message = told.lines().rev().find_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+        match message.and_then(|message| Some(message.get("node_id")?.clone())) {
+            Some(id) => Reply::text(answer(id)),
+            None => Reply::text("Noted."),
+        }
+    });
+}
+
+/// MEM-3, MEM-4: whoever asked for something to be remembered is told what came of it: that it was not, and why.
+#[test]
+fn what_is_not_remembered_is_told() {
+    let secret = |id| {
+        let decision = json!({
+            "action": "new", "category": "user", "scope": "user", "name": "staging", "summary": "Staging", "tags": [],
+            "content": "The staging password is hunter2-Tr0ub4dor.", "source_node_ids": [id],
+        });
+        json!({ "decisions": [decision] }).to_string()
+    };
+    let cases: [(fn(serde_json::Value) -> String, &str); 3] = [
+        (secret, "note   not remembered: "),
+        (|_| json!({ "decisions": [] }).to_string(), "note   nothing new was found to be remembered"),
+        (|_| "I will do that!".to_owned(), "note   nothing was remembered: "),
+    ];
+    for (answer, note) in cases {
+        let world = remembering("memory_not");
+        decides(&world, answer);
+        let ended = world.run(&["run", "Remember the staging password."]).exits(0).answers("Noted.");
+        ended.says(&[note]).never_says(&["hunter2"]);
+        assert!(!world.run(&["memory", "list"]).exits(0).stdout.contains("mem_"));
+    }
+}
+
 /// MEM-9: what a run is told to remember is remembered when it ends.
 #[test]
 fn a_run_waits_for_its_memory() {
     let world = remembering("memory_waits");
-    world.server.respond_with(|request, _| {
-        let told = request.messages().last().unwrap()["content"].as_str().unwrap().to_owned();
-        let message = told.lines().rev().find_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-        let Some(id) = message.and_then(|message| Some(message.get("node_id")?.clone())) else {
-            return Reply::text("Noted.");
-        };
+    decides(&world, |id| {
         let decision = json!({
             "action": "new", "category": "user", "scope": "user", "name": "tabs", "summary": "Uses tabs", "tags": [],
             "content": "The user uses tabs.", "source_node_ids": [id],
         });
-        Reply::text(json!({ "decisions": [decision] }).to_string())
+        json!({ "decisions": [decision] }).to_string()
     });
-    world.run(&["run", "Remember that I use tabs."]).exits(0).answers("Noted.").never_says(&["takes longer"]);
+    let ended = world.run(&["run", "Remember that I use tabs."]).exits(0).answers("Noted.");
+    ended.says(&["remembered (see, or undo with forget: soong-agent memory show mem_"]);
     world
         .run(&["memory", "list"])
         .exits(0)
@@ -170,7 +202,11 @@ fn a_run_does_not_wait_long() {
     let world = remembering("memory_waits_not_long");
     let (running, _gate) = asked_what_to_remember(&world);
     let begun = Instant::now();
-    running.ends().exits(0).answers("Noted.").says(&["takes longer: it is done when this session is gone on with"]);
+    running
+        .ends()
+        .exits(0)
+        .answers("Noted.")
+        .says(&["nothing is remembered yet: finding out what to remember takes more than 3 s"]);
     assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
 }
 
