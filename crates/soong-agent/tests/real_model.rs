@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 
-use agent_core::{ContentBlock, Node, Role, SessionId};
+use agent_core::{ContentBlock, EventType, Node, NodeType, Role, RuntimeEvent, SessionId, Usage};
 use agent_store::{Clock, SessionStore, SqliteStore, StoreSettings};
 use agent_testkit::TestHome;
 
@@ -22,14 +22,18 @@ struct World {
 
 impl World {
     fn new(name: &str) -> Self {
+        Self::with(name, "model.max_output_tokens = 1024")
+    }
+
+    /// A world with this in its configuration besides.
+    fn with(name: &str, settings: &str) -> Self {
         let variable = |name: &str| {
             std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run scripts/real-model-suite"))
         };
         let home = TestHome::new(name);
         let model = variable("SOONG_AGENT_TEST_MODEL");
-        let extra = format!(
-            "model.name = \"{model}\"\nmodel.temperature = 0.0\nmodel.max_output_tokens = 1024\nruntime.max_turns = 12"
-        );
+        let extra =
+            format!("model.name = \"{model}\"\nmodel.temperature = 0.0\nruntime.max_turns = 12\n{settings}");
         home.write_config(&variable("SOONG_AGENT_TEST_BASE_URL"), &variable("SOONG_AGENT_TEST_PROVIDER"), &extra);
         Self { home }
     }
@@ -41,9 +45,13 @@ impl World {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.home.command(env!("CARGO_BIN_EXE_soong-agent"));
+        let mut command = self.agent();
         command.arg("run").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
+    }
+
+    fn agent(&self) -> Command {
+        self.home.command(env!("CARGO_BIN_EXE_soong-agent"))
     }
 
     fn file(&self, name: &str) -> Option<String> {
@@ -52,6 +60,18 @@ impl World {
 
     /// The nodes on the active path of a session, as they are stored.
     fn stored(&self, session: &str) -> Vec<Node> {
+        self.in_store(session, async |store, id| {
+            let active = store.session(id).await.unwrap().unwrap().active_node_id.unwrap();
+            store.load_path(id, &active).await.unwrap()
+        })
+    }
+
+    /// The events of a session, as they are stored.
+    fn events(&self, session: &str) -> Vec<RuntimeEvent> {
+        self.in_store(session, async |store, id| store.events(id, 0, 10_000).await.unwrap())
+    }
+
+    fn in_store<T>(&self, session: &str, look: impl AsyncFnOnce(&SqliteStore, &SessionId) -> T) -> T {
         let settings = StoreSettings {
             database: self.home.home.join("sessions.sqlite"),
             sessions_dir: self.home.home.join("sessions"),
@@ -61,11 +81,9 @@ impl World {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let store = SqliteStore::open(settings).await.unwrap();
-            let id = SessionId::parse(session).unwrap();
-            let active = store.session(&id).await.unwrap().unwrap().active_node_id.unwrap();
-            let path = store.load_path(&id, &active).await.unwrap();
+            let found = look(&store, &SessionId::parse(session).unwrap()).await;
             store.close().await;
-            path
+            found
         })
     }
 }
@@ -146,4 +164,133 @@ fn ctrl_c_and_on() {
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     let again = world.run("", &["--session-id", &session_of(&output), "Say hello."]);
     assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
+}
+
+/// Most that a request and its answer may take. The tools that this needs and the prompts take a quarter of it.
+const WINDOW: u64 = 4096;
+
+/// Nothing but reading, so that no model however small does more than it is asked for, and short summaries.
+const SMALL_WINDOW: &str = "
+    model.context_window = 4096
+    model.max_output_tokens = 512
+    context.dynamic_system_budget = 0
+    compact.max_summary_tokens = 256
+    memory.enabled = false
+    tools.disabled = [
+        'agent.plan_template', 'code.edit_file', 'code.list_dir', 'code.run_command', 'code.search', 'code.write_file',
+    ]
+";
+
+/// The user's first words. Core keeps them to the letter, whatever a summary makes of them.
+const CONSTRAINT: &str = "Never write into the folder archive, whatever I say later. Say OK.";
+
+/// A model that is still without a summary after so many messages has failed at four of them.
+const MOST_MESSAGES: usize = 24;
+
+/// A diary, never twice the same: what happened in week `week`, so many lines of it.
+fn diary(week: usize, lines: usize) -> String {
+    const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+    const WHO: [&str; 8] = ["Ada", "Bela", "Cleo", "Dario", "Edda", "Femi", "Gita", "Hugo"];
+    const DID: [&str; 8] = [
+        "repaired the pump in the cellar",
+        "counted the tickets of the evening show",
+        "painted the door of the workshop",
+        "asked for a new lamp above the stage",
+        "moved the chairs into the small hall",
+        "called the school about the guided tour",
+        "found a key below the carpet",
+        "cleaned the windows on the north side",
+    ];
+    const BUT: [&str; 6] = [
+        "but the rain came in through the roof",
+        "and nobody answered the telephone",
+        "although the lift was out of order",
+        "so the work took until the evening",
+        "and the guests were content",
+        "but two screws are still missing",
+    ];
+    let line = |at: usize| {
+        let (who, did, but) = (WHO[(week + at * 3) % 8], DID[(week * 5 + at) % 8], BUT[(week + at) % 6]);
+        format!("{}: {who} {did}, {but}.\n", DAYS[at % 7])
+    };
+    (0..lines).map(line).collect()
+}
+
+/// What the user says: the constraint, then a week of the diary each time, and of every third week also to read its file.
+fn message(at: usize) -> String {
+    match at {
+        0 => CONSTRAINT.to_owned(),
+        _ if at % 3 == 1 => {
+            format!("These are my notes of week {at}:\n{}Show me the content of the file week{at}.md.", diary(at, 6))
+        }
+        _ => format!(
+            "This is what happened in week {at}:\n{}In one short sentence: what was the worst of it?",
+            diary(at, 24)
+        ),
+    }
+}
+
+/// CMP-1, CMP-5, CTX-4, DEC-89: a session that is longer than its window goes on. Older turns become a summary that the model
+/// writes (where it fails at one, they are left out), every run completes, no request is longer than the window, and what the
+/// user said first still goes to the model, word for word.
+#[test]
+fn a_session_longer_than_its_window() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let world = World::with("real_model_long", SMALL_WINDOW);
+    for week in 1..MOST_MESSAGES {
+        world.home.write(format!("project/week{week}.md"), format!("# Week {week}\n\n{}", diary(week, 14)));
+    }
+    let first = world.run("", &[&message(0)]);
+    assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
+    let (session, mut said) = (session_of(&first), stderr(&first));
+    let (mut at, mut since_summary) = (1, 0);
+    // Until all of it would not fit, and two messages have been answered with a summary in place of what came before.
+    while spoken(&world.stored(&session)) <= WINDOW || since_summary < 2 {
+        assert!(at < MOST_MESSAGES, "no summary in {MOST_MESSAGES} messages: {said}");
+        let next = world.run("", &["--session-id", &session, &message(at)]);
+        assert_eq!(next.status.code(), Some(0), "message {at}: {}", stderr(&next));
+        since_summary += usize::from(said.contains(IN_SUMMARY));
+        said.push_str(&stderr(&next));
+        at += 1;
+    }
+
+    let path = world.stored(&session);
+    let summaries: Vec<_> = path.iter().filter(|node| node.node_type == NodeType::Compaction).map(text_of).collect();
+    assert_eq!(said.matches(IN_SUMMARY).count(), summaries.len(), "each is told: {said}");
+    let events = world.events(&session);
+    let asked = events.iter().filter(|event| event.event_type == EventType::CompactStarted).count();
+    assert!(asked >= summaries.len() && !summaries.is_empty(), "{asked} asked for: {summaries:#?}");
+    let counted: Vec<_> = events.iter().filter_map(usage).collect();
+    let longest = counted.iter().filter_map(|usage| usage.input_tokens).max();
+    assert!(longest.is_some_and(|tokens| tokens <= WINDOW), "the longest request took {longest:?}");
+
+    let request = world.agent().args(["replay", &session, "--request", "last:1"]).output().unwrap();
+    let request = String::from_utf8(request.stdout).unwrap();
+    let newest = summaries.last().unwrap();
+    for held in [CONSTRAINT, first_line(newest), first_line(&message(at - 1))] {
+        assert!(request.contains(held), "{held:?} is not in the request: {request}");
+    }
+    assert!(!request.contains(&diary(2, 24).replace('\n', "\\n")), "the second week is in the summary only: {request}");
+}
+
+/// What the user is told when older turns have become a summary.
+const IN_SUMMARY: &str = " in summary from here on ";
+
+/// Tokens of a conversation, without what stands for parts of it.
+fn spoken(path: &[Node]) -> u64 {
+    path.iter().filter(|node| node.node_type != NodeType::Compaction).map(|node| node.token_count).sum()
+}
+
+fn text_of(node: &Node) -> String {
+    node.content.iter().filter_map(|block| block.as_text()).collect()
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// What the server counted of a request, summaries included.
+fn usage(event: &RuntimeEvent) -> Option<Usage> {
+    let usage = event.payload.get("usage").filter(|_| event.event_type == EventType::ModelCompleted)?;
+    Some(serde_json::from_value(usage.clone()).unwrap())
 }

@@ -90,6 +90,7 @@ fn line(entry: &MemoryEntry) -> String {
 
 /// The call can go on without memories.
 pub(super) fn recall_failed(why: &str) -> ErrorPayload {
+    let why = why.trim_end_matches('.');
     let message = format!("no memories could be brought back: {why}. Go on without them");
     ErrorPayload::new(ErrorCode::MemoryRecallFailed, message)
 }

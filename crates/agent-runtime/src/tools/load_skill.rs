@@ -166,6 +166,7 @@ fn names(catalog: &SkillCatalog, folder: &Path) -> String {
 
 /// `what` names the file, and the place in it that is to blame.
 fn failed(what: &str, path: &str, place: Option<(usize, usize)>) -> ErrorPayload {
+    let what = what.trim_end_matches('.');
     let message = format!("cannot load {what}. Go on without it, and tell the user, who can put the file right");
     let payload = ErrorPayload::new(ErrorCode::SkillLoadFailed, message).detail("path", path);
     match place {
