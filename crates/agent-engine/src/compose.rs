@@ -21,6 +21,24 @@ use crate::words::Sayings;
 pub struct Window {
     /// Groups that begin before this node index are left out, unless they must be kept.
     pub first_kept: usize,
+    /// How far what tools brought is shortened, from 0 to [`Window::TIGHTEST`]: what is always kept may be too much together
+    /// (CTX-6).
+    pub squeeze: u8,
+}
+
+impl Window {
+    /// Nothing that was loaded is kept, and results of a turn have a quarter of their share.
+    pub const TIGHTEST: u8 = 3;
+
+    /// A share in this window.
+    pub(crate) fn share(self, tokens: u64) -> u64 {
+        tokens * u64::from(Self::TIGHTEST + 1 - self.squeeze.min(Self::TIGHTEST)) / u64::from(Self::TIGHTEST + 1)
+    }
+
+    /// Room for what was loaded.
+    pub(crate) fn pinned(self, tokens: u64) -> u64 {
+        if self.squeeze >= Self::TIGHTEST { 0 } else { self.share(tokens) }
+    }
 }
 
 /// The request does not fit.
@@ -132,11 +150,11 @@ impl<'a> Parts<'a> {
         Self {
             rules: Rules {
                 window,
-                results_limit: budgets.results_of_a_turn(),
-                pinned_limit: budgets.pinned(),
+                results_limit: window.share(budgets.results_of_a_turn()),
+                pinned_limit: window.pinned(budgets.pinned()),
                 in_system: &sources.in_system,
             },
-            marker: Marker::Words(budgets.words()),
+            marker: Marker::Words(window.share(budgets.words())),
             system: &sources.system,
             tools: &sources.tools.list,
             model: &sources.model,

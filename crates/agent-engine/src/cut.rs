@@ -44,7 +44,8 @@ pub fn plan_cut(path: &Path, sources: &Sources, window: Window, keep_tokens: u64
     // What is kept because of what it is depends on the border, so each is weighed with what would be kept then. The first that
     // leaves little enough, or the last there is.
     let weigh = |border: usize| {
-        let then = Selection::new(path, Rules { window: Window { first_kept: border }, ..parts.rules });
+        let then =
+            Selection::new(path, Rules { window: Window { first_kept: border, ..parts.rules.window }, ..parts.rules });
         summary + kept.iter().filter(|group| then.keeps(group)).map(|group| then.size(group)).sum::<u64>()
     };
     let place = borders.partition_point(|border| weigh(*border) > keep_tokens).min(borders.len().saturating_sub(1));

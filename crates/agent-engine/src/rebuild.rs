@@ -88,11 +88,12 @@ pub fn rebuild(
 ) -> Result<ModelRequest, RebuildError> {
     let epoch_part = epoch_part(built, holder)?;
     let path = path_then(path, built)?;
+    let window = window(&path, built)?;
     let parts = Parts {
         rules: Rules {
-            window: window(&path, built)?,
+            window,
             results_limit: epoch_part.results_limit,
-            pinned_limit: epoch_part.budgets.pinned(),
+            pinned_limit: window.pinned(epoch_part.budgets.pinned()),
             in_system: &epoch_part.in_system,
         },
         marker: Marker::Then(epoch_part.marker.as_deref()),
@@ -127,9 +128,10 @@ fn path_then<'a>(path: &'a Path, built: &ContextBuilt) -> Result<Cow<'a, Path>, 
 }
 
 fn window(path: &Path, built: &ContextBuilt) -> Result<Window, RebuildError> {
-    let Some(first) = &built.first_kept_node_id else { return Ok(Window::default()) };
+    let squeeze = built.squeeze;
+    let Some(first) = &built.first_kept_node_id else { return Ok(Window { first_kept: 0, squeeze }) };
     let first_kept = path.position(first).ok_or_else(|| not_on_path(built, first))?;
-    Ok(Window { first_kept })
+    Ok(Window { first_kept, squeeze })
 }
 
 fn not_on_path(built: &ContextBuilt, node: &NodeId) -> RebuildError {

@@ -34,6 +34,9 @@ pub struct ContextBuilt {
     /// First node of the kept part; without a summary, or where turns were left out after it.
     #[serde(deserialize_with = "Option::deserialize")]
     pub first_kept_node_id: Option<NodeId>,
+    /// How far what tools brought is shortened ([`Window::squeeze`]).
+    #[serde(default, skip_serializing_if = "is_not_squeezed")]
+    pub squeeze: u8,
     /// Nodes from before the kept part that are in all the same: loaded skills, the message of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pinned_node_ids: Vec<NodeId>,
@@ -91,6 +94,11 @@ pub struct EpochPart {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_not_squeezed(level: &u8) -> bool {
+    *level == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }
@@ -123,8 +131,8 @@ impl ContextBuilt {
 }
 
 impl EpochPart {
-    pub(crate) fn of(sources: &Sources, marker: Option<&String>, because: &str) -> Self {
-        let parts = Parts::of(sources, Window::default());
+    pub(crate) fn of(sources: &Sources, window: Window, marker: Option<&String>, because: &str) -> Self {
+        let parts = Parts::of(sources, window);
         Self {
             epoch_because: because.to_owned(),
             model: parts.model.clone(),

@@ -70,7 +70,9 @@ impl<'a> Selection<'a> {
 
     /// What is kept from before the border, newest first as long as there is room; of one thing only the newest.
     fn pinned(&self) -> Vec<usize> {
-        let before = self.path.context().partition_point(|index| *index < self.border);
+        // In a squeeze what was loaded has to share one room wherever it stands.
+        let end = if self.rules.window.squeeze > 0 { usize::MAX } else { self.border };
+        let before = self.path.context().partition_point(|index| *index < end);
         let before = &self.path.context()[..before];
         let mut seen = HashSet::new();
         let (mut left, mut pins) = (self.rules.pinned_limit, Vec::new());
@@ -100,7 +102,9 @@ impl<'a> Selection<'a> {
 
     /// Whether a group goes in. One whose results are not all there never does: no call without its result.
     pub(crate) fn keeps(&self, group: &Group) -> bool {
-        group.is_complete() && !self.is_apart(group.head) && (group.head >= self.border || self.is_pinned(group))
+        let is_in_place = group.head >= self.border
+            && (self.rules.window.squeeze == 0 || self.path.context().binary_search(&group.head).is_err());
+        group.is_complete() && !self.is_apart(group.head) && (is_in_place || self.is_pinned(group))
     }
 
     pub(crate) fn is_pinned(&self, group: &Group) -> bool {
@@ -189,7 +193,9 @@ impl<'a> Selection<'a> {
 /// What is in a request of this path because it was loaded: skills, memories, instruction files (SKL-3).
 pub(crate) fn in_context<'a>(path: &'a Path, sources: &'a Sources, window: Window) -> Vec<&'a PathNode> {
     let selection = Selection::new(path, Parts::of(sources, window).rules);
-    let is_in = |index: &usize| *index >= selection.border || selection.pins.binary_search(index).is_ok();
+    let is_in = |index: &usize| {
+        (window.squeeze == 0 && *index >= selection.border) || selection.pins.binary_search(index).is_ok()
+    };
     let is_hidden = |index: &usize| selection.hidden.binary_search(index).is_ok();
     let loaded = path.context().iter().filter(|index| is_in(index) || is_hidden(index));
     loaded.map(|index| &path.nodes()[*index]).filter(|node| node.mark.is_some()).collect()

@@ -74,7 +74,7 @@ impl Summary {
         if reply.stop.kind == StopKind::ContentFilter {
             return Err(SummaryFault::Filtered);
         }
-        let text = reply.text();
+        let text = one_line_end(&reply.text());
         if text.trim().is_empty() {
             return Err(SummaryFault::Empty);
         }
@@ -110,13 +110,27 @@ fn sections(text: &str) -> [String; 8] {
     found
 }
 
+/// A text in which only a line feed ends a line, and without other control characters: what looks like a line to a model is one
+/// here, too.
+pub(crate) fn one_line_end(text: &str) -> String {
+    let ends = |c: char| matches!(c, '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let text = text.replace("\r\n", "\n").replace(ends, "\n");
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
+}
+
 fn without_marks(line: &str) -> &str {
     line.trim_start_matches(['#', ' ', '\t'])
 }
 
 fn push_line(section: &mut String, line: &str) {
     // Fences around the whole summary are no part of it, nor are hints of the skeleton that were copied.
-    if line.trim_start().starts_with("```") || is_hint(line) || (section.is_empty() && line.trim().is_empty()) {
+    // Nor what would pass for core's own section.
+    let imitates = line.to_lowercase().contains("the user's own words");
+    if imitates
+        || line.trim_start().starts_with("```")
+        || is_hint(line)
+        || (section.is_empty() && line.trim().is_empty())
+    {
         return;
     }
     if !section.is_empty() {

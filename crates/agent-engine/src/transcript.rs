@@ -4,6 +4,7 @@ use agent_protocol::{ContentBlock, ModelMessage, Role};
 use std::sync::Arc;
 
 use crate::render;
+use crate::summary::one_line_end;
 use crate::tokens::TokenCounter;
 
 /// Most tokens of one tool result in a transcript: what a summary says of it is a line.
@@ -24,7 +25,7 @@ fn entries(message: &ModelMessage) -> Vec<String> {
         Role::Tool => "[tool]",
     };
     // What follows the first line is indented: a line in a result must not look like an entry of somebody else's.
-    let indented = |entry: String| entry.replace('\n', "\n  ");
+    let indented = |entry: String| one_line_end(&entry).replace('\n', "\n  ");
     message.content.iter().filter_map(|block| entry(speaker, block)).map(indented).collect()
 }
 

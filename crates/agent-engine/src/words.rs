@@ -57,7 +57,7 @@ impl Sayings {
         let before = all.len();
         let mut keep = keep.into_iter();
         all.retain(|_| keep.next().unwrap_or(false));
-        Self { left_out: self.left_out + before - all.len(), kept: all }
+        Self { left_out: self.left_out.saturating_add(before - all.len()), kept: all }
     }
 
     /// Those of them that are not among `others`.

@@ -151,6 +151,13 @@ impl InstructionCatalog {
         Self { entries: entries.collect(), report, places }
     }
 
+    /// The same without files that may not be looked at, however they came to be here: by a link, or by their folder.
+    #[must_use]
+    pub fn without(mut self, is_hidden: &dyn Fn(&Path) -> bool) -> Self {
+        self.entries.retain(|entry| !is_hidden(&entry.path));
+        self
+    }
+
     /// All files: the user's first, in each folder's order of paths.
     #[must_use]
     pub fn entries(&self) -> &[InstructionEntry] {

@@ -105,6 +105,13 @@ impl SkillCatalog {
         self.entries.push(entry);
     }
 
+    /// The same without files that may not be looked at.
+    #[must_use]
+    pub fn without(mut self, is_hidden: &dyn Fn(&Path) -> bool) -> Self {
+        self.entries.retain(|entry| !is_hidden(&entry.path));
+        self
+    }
+
     /// All skills that can be used, in the order of their files.
     #[must_use]
     pub fn entries(&self) -> &[SkillEntry] {

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
@@ -19,6 +20,9 @@ pub enum ReadError {
     /// It is a folder, a link, a pipe or a device.
     #[error("{} is not a regular file", shown::path(.0))]
     NotRegular(PathBuf),
+    /// It has other names, and one of them may be that of a secret: what is read here is sent unasked.
+    #[error("{} is not read, since the file has several names (hard links)", shown::path(.0))]
+    SeveralNames(PathBuf),
     /// It is longer than whatever is written for a model.
     #[error("{} has {size} bytes; at most {MAX_FILE} are read", shown::path(.path))]
     TooLong {
@@ -42,6 +46,7 @@ impl ReadError {
     pub(crate) fn why(&self) -> String {
         match self {
             Self::NotRegular(_) => "no regular file".to_owned(),
+            Self::SeveralNames(_) => "the file has several names (hard links)".to_owned(),
             Self::TooLong { size, .. } => format!("{size} bytes are too many"),
             Self::Io { source, .. } => source.to_string(),
         }
@@ -132,6 +137,9 @@ fn open(path: &Path) -> Result<File, ReadError> {
     let known = file.metadata().map_err(failed(path))?;
     if !known.is_file() {
         return Err(ReadError::NotRegular(path.to_owned()));
+    }
+    if known.nlink() > 1 {
+        return Err(ReadError::SeveralNames(path.to_owned()));
     }
     if known.len() > MAX_FILE {
         return Err(ReadError::TooLong { path: path.to_owned(), size: known.len() });

@@ -72,7 +72,7 @@ impl Launch {
                     found = loadable(Arc::clone(&self.fixed), self.memory.clone()) => found,
                 };
                 let parts = Arc::new(self.fixed.parts(found.offer()));
-                let files = Arc::new(InstructionFiles::new(Arc::new(found)));
+                let files = Arc::new(InstructionFiles::new(Arc::new(found), Arc::clone(self.fixed.rules())));
                 self.drive(turn, rest, prelude, Gatherer::new(parts, files)).await;
             }
             Err(error) => {
@@ -120,7 +120,8 @@ impl Launch {
 /// Looks at what a run may load.
 async fn loadable(fixed: Arc<FixedPart>, memory: Option<Memory>) -> Catalogs {
     let places = fixed.places().clone();
-    let scan = tokio::task::spawn_blocking(move || Catalogs::scan(&places));
+    let rules = Arc::clone(fixed.rules());
+    let scan = tokio::task::spawn_blocking(move || Catalogs::scan(&places, &rules));
     let memories = async {
         match &memory {
             Some(memory) => memory.visible().await,

@@ -117,7 +117,12 @@ impl Runtime {
         let settings = Arc::new(settings);
         let tools = Arc::new(RwLock::new(tools));
         Self {
-            fixed: Arc::new(FixedPart::new(Arc::clone(&settings), Arc::clone(&tools), redactor.clone())),
+            fixed: Arc::new(FixedPart::new(
+                Arc::clone(&settings),
+                Arc::clone(&tools),
+                redactor.clone(),
+                Arc::clone(&rules),
+            )),
             broker: Arc::new(Broker::new(permission, rules, settings.policy.clone(), settings.permission_timeout)),
             redactor,
             compactor,

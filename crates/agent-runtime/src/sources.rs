@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_engine::{BudgetError, Budgets, TokenCounter, ToolSet, fixed_parts};
 use agent_library::AssetId;
+use agent_policy::PathRules;
 use agent_protocol::{Object, PromptBlock, SystemPrompt, ToolDefinition, ToolList};
 use agent_store::{ContentHash, Write};
 use agent_tools::{Registry, Tool};
@@ -65,16 +66,21 @@ pub(crate) struct FixedPart {
     settings: Arc<RuntimeSettings>,
     tools: Tools,
     redactor: Redactor,
+    rules: Arc<PathRules>,
     made: Mutex<HashMap<Offer, (ToolSet, Arc<SystemPrompt>)>>,
 }
 
 impl FixedPart {
-    pub(crate) fn new(settings: Arc<RuntimeSettings>, tools: Tools, redactor: Redactor) -> Self {
-        Self { settings, tools, redactor, made: Mutex::default() }
+    pub(crate) fn new(settings: Arc<RuntimeSettings>, tools: Tools, redactor: Redactor, rules: Arc<PathRules>) -> Self {
+        Self { settings, tools, redactor, rules, made: Mutex::default() }
     }
 
     pub(crate) fn places(&self) -> &ContextPlaces {
         &self.settings.places
+    }
+
+    pub(crate) fn rules(&self) -> &Arc<PathRules> {
+        &self.rules
     }
 
     /// The tools have changed.

@@ -228,7 +228,8 @@ impl Settings<'_> {
             idle: Duration::from_secs(memory.idle_seconds),
             catalog_tokens: memory.catalog_max_tokens,
             recall_top_k: usize::try_from(memory.recall_top_k).unwrap_or(usize::MAX),
-            recall_tokens: memory.memory_context_token_budget,
+            // What one call brings must leave room for the work.
+            recall_tokens: memory.memory_context_token_budget.min(self.config.model.context_window / 10),
         })
     }
 

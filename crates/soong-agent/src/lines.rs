@@ -83,6 +83,9 @@ pub(crate) fn left_out(event: &RuntimeEvent) -> String {
         let (before, after) = (fact("tokens_before"), fact("tokens_after"));
         return format!("{} in summary from here on ({before} tokens became {after})", turns(fact("turns_summarised")));
     }
+    if text(event, "kind") == Some("squeeze") {
+        return "the context window is full: results and loaded texts are shortened further from here on".to_owned();
+    }
     let what = match fact("turns_left_out") {
         0 => "earlier messages".to_owned(),
         n => turns(n),

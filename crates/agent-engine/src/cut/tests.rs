@@ -152,11 +152,12 @@ proptest! {
         keep in 0_u64..1_500,
         covered in 100_u64..4_000,
         slid in 0_usize..40,
+        squeeze in 0_u8..=3,
     ) {
         let path = path(&items);
         let sources = sources(messages);
         let border = path.groups().get(slid).map_or(0, |group| group.head);
-        let window = Window { first_kept: border };
+        let window = Window { first_kept: border, squeeze };
         if let Ok((request, report)) = compose(&path, &sources, window, Calibration::default()) {
             prop_assert!(is_valid(&request.messages));
             prop_assert!(report.message_tokens <= messages);
@@ -199,7 +200,7 @@ proptest! {
         part.push(&message);
         let sources = sources(100_000);
         let compose = |path: &Path, window| compose(path, &sources, window, Calibration::default()).unwrap();
-        let run = |path: &Path| Window { first_kept: path.omitted().pinned };
+        let run = |path: &Path| Window { first_kept: path.omitted().pinned, squeeze: 0 };
         let (before, after) = (compose(&whole, Window::default()), compose(&part, run(&part)));
         prop_assert_eq!(&before.0.messages, &after.0.messages);
         let counts = |report: &crate::ContextReport| {
@@ -210,8 +211,8 @@ proptest! {
         let group = whole.groups().get(slid).map(|group| whole.nodes()[group.head].node_id.clone());
         let at = group.and_then(|id| Some((whole.position(&id)?, part.position(&id)?)));
         if let Some((whole_at, part_at)) = at.filter(|(_, part_at)| *part_at >= part.omitted().pinned) {
-            let before = compose(&whole, Window { first_kept: whole_at });
-            let after = compose(&part, Window { first_kept: part_at });
+            let before = compose(&whole, Window { first_kept: whole_at, squeeze: 0 });
+            let after = compose(&part, Window { first_kept: part_at, squeeze: 0 });
             prop_assert_eq!(&before.0.messages, &after.0.messages);
             prop_assert_eq!(counts(&before.1), counts(&after.1));
         }

@@ -3,7 +3,7 @@
 use agent_protocol::{EndReason, ErrorPayload, EventDraft, EventType, RunId};
 
 use super::{Counts, Effect, Out, Phase, RequestNo, Run, Sources, ending};
-use crate::compose::{ContextReport, compose, request_metadata};
+use crate::compose::{ContextReport, Window, compose, request_metadata};
 use crate::report::{ContextBuilt, EpochPart};
 use crate::tokens::Calibration;
 
@@ -30,6 +30,7 @@ impl Epoch {
     fn report(
         &mut self,
         sources: &Sources,
+        window: Window,
         report: ContextReport,
         calibration: Calibration,
         counts: &Counts,
@@ -40,7 +41,8 @@ impl Epoch {
             .as_ref()
             .filter(|(_, part)| part.is_of(sources, report.marker.as_ref()))
             .map(|(request, _)| *request);
-        let epoch_part = reported.is_none().then(|| EpochPart::of(sources, report.marker.as_ref(), self.because));
+        let epoch_part =
+            reported.is_none().then(|| EpochPart::of(sources, window, report.marker.as_ref(), self.because));
         if let Some(part) = &epoch_part {
             self.reported = Some((counts.request, part.clone()));
         }
@@ -52,6 +54,7 @@ impl Epoch {
             epoch_part_of_request: reported,
             compaction_node_id: report.compaction,
             first_kept_node_id: report.first_kept,
+            squeeze: window.squeeze,
             pinned_node_ids: report.pinned,
             last_node_id: report.last,
             nodes_in: report.nodes_in,
@@ -136,7 +139,8 @@ impl Run {
                 self.counts.request = number;
                 let tokens = report.message_tokens;
                 self.phase = Phase::Streaming { estimated: report.message_tokens + report.system_tokens };
-                let built = self.epoch.report(sources, report, self.calibration, &self.counts, &self.run_id);
+                let built =
+                    self.epoch.report(sources, self.window, report, self.calibration, &self.counts, &self.run_id);
                 request.metadata = request_metadata(&built.call_id_prefix);
                 let mut event = EventDraft::new(EventType::ContextBuilt);
                 event.payload = built.payload();

@@ -11,7 +11,7 @@ use super::{
     ending,
 };
 use crate::budget::Budgets;
-use crate::compose::{Build, Overflow, Parts, dynamic_tokens, request_metadata};
+use crate::compose::{Build, Overflow, Parts, Window, dynamic_tokens, request_metadata};
 use crate::cut::{CompactionPlan, CompactionRoom, CutPlan, PlannedCompaction, plan_compaction, plan_cut, turns_before};
 use crate::marks::CompactionMark;
 use crate::notes;
@@ -162,8 +162,12 @@ impl Run {
 
     /// Estimated tokens of the messages of a request that would be made now.
     fn message_tokens(&self) -> u64 {
+        self.tokens_in(self.window)
+    }
+
+    fn tokens_in(&self, window: Window) -> u64 {
         self.sources.as_ref().map_or(0, |sources| {
-            let parts = Parts::of(sources, self.window);
+            let parts = Parts::of(sources, window);
             Build::choose(&Selection::new(&self.path, parts.rules), parts.marker).tokens
         })
     }
@@ -193,8 +197,11 @@ impl Run {
     /// `refused` are in the provider's tokens; `refused` is what it said is too long, if it said so.
     pub(super) fn make_room(&mut self, overflow: Overflow, keep: u64, said: Option<&ErrorPayload>, out: &mut Out) {
         let recovery = self.sources.as_ref().map_or(Recovery::End, |sources| sources.compacting.recovery);
-        if self.counts.overflows >= self.limits.overflows || recovery == Recovery::End {
+        if recovery == Recovery::End {
             return self.end_too_long(overflow, said, out);
+        }
+        if self.counts.overflows >= self.limits.overflows {
+            return self.squeeze(overflow, said, out);
         }
         self.counts.overflows += 1;
         if recovery == Recovery::Summary {
@@ -239,7 +246,7 @@ impl Run {
     /// The oldest turns are left out at once, down to `keep` (PRV-15). An epoch begins, so what was loaded may join the system part:
     /// an instruction file's result may be among what is left out.
     fn slide(&mut self, overflow: Overflow, keep: u64, said: Option<&ErrorPayload>, out: &mut Out) {
-        let Some(plan) = self.slide_plan(keep) else { return self.end_too_long(overflow, said, out) };
+        let Some(plan) = self.slide_plan(keep) else { return self.squeeze(overflow, said, out) };
         let CutPlan { first_kept, first_kept_node_id, tokens_before, tokens_after, .. } = plan;
         self.window.first_kept = first_kept;
         // All that are missing now, as the marker will say, not only those that this slide adds.
@@ -257,6 +264,25 @@ impl Run {
         self.gather_anew(out);
     }
 
+    /// What is always kept is too much together: what tools brought is shortened further, step by step (CTX-6). Where that does not
+    /// help either, the run ends.
+    fn squeeze(&mut self, overflow: Overflow, said: Option<&ErrorPayload>, out: &mut Out) {
+        let now = self.tokens_in(self.window);
+        let tighter = (self.window.squeeze + 1..=Window::TIGHTEST).map(|squeeze| Window { squeeze, ..self.window });
+        let Some(window) = tighter.into_iter().find(|window| self.tokens_in(*window) < now) else {
+            return self.end_too_long(overflow, said, out);
+        };
+        self.window = window;
+        out.event(
+            EventDraft::new(EventType::CompactCompleted)
+                .with("kind", "squeeze")
+                .with("level", self.window.squeeze)
+                .with("tokens_before", overflow.needed),
+        );
+        self.epoch.begin("squeeze");
+        self.gather_anew(out);
+    }
+
     /// What to leave out so that no more than this is kept; none where nothing is left to leave out.
     pub(super) fn slide_plan(&self, keep: u64) -> Option<CutPlan> {
         let sources = self.sources.as_ref()?;
@@ -271,8 +297,9 @@ impl Run {
             .last_input()
             .is_some_and(|index| self.calibration.apply(self.path.nodes()[index].tokens) < overflow.available / 2);
         let forbidden = self.sources.as_ref().is_some_and(|sources| sources.compacting.recovery == Recovery::End);
-        let error = match (fits_alone, forbidden) {
-            (true, true) => ending::no_recovery(overflow, window),
+        let error = match said {
+            _ if fits_alone && forbidden => ending::no_recovery(overflow, window),
+            Some(said) if fits_alone => ending::smaller_than_said(window, said),
             _ => ending::prompt_too_long(overflow, window, said),
         };
         self.conclude(EndReason::PromptTooLong, Some(error), out);
@@ -294,7 +321,11 @@ impl Run {
         let context: u64 = self.path.context().iter().map(|at| self.path.nodes()[*at].tokens).sum();
         let besides = budgets.words() + context.min(budgets.pinned()).min(keep / 2);
         let ask = TokenCounter.text(&sources.compacting.request) + 50;
-        let own = fits(budgets.messages.min(covered)).saturating_sub(ask);
+        // A request for a summary needs less room for its answer than one of the run, so it may hold more.
+        let system = self.calibration.apply(budgets.fixed + dynamic_tokens(&sources.system));
+        let answer = (budgets.summary * 5 / 4).min(budgets.output);
+        let window = budgets.window.saturating_sub(system + answer);
+        let own = fits(window.max(budgets.messages).min(covered)).saturating_sub(ask);
         let covered = sources.compacting.by.as_ref().map_or(own, |other| other.room.min(fits(covered)));
         let output = sources.compacting.by.as_ref().map_or(budgets.output, |other| other.max_output_tokens);
         CompactionRoom { keep: keep.saturating_sub(besides), covered, summary: fits(budgets.summary.min(output)) }

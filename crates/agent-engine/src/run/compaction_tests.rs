@@ -292,3 +292,45 @@ fn no_compaction_without_headroom() {
         assert!(script.trace.last().unwrap().contains("finish completed"));
     }
 }
+
+/// CTX-6: where what is always kept is too much together, what tools brought is shortened further before the run ends: results, and
+/// what was loaded.
+#[test]
+fn what_tools_brought_is_squeezed() {
+    let mut script = script(1000, false);
+    script.compacting = Compacting { recovery: Recovery::Slide, ..script.compacting };
+    let said = "word ".repeat(330);
+    script.play(&format!("start {said}; sources"));
+    script.play("calls look:a=1 peek:b=2; ready a; allow a; ready b; allow b");
+    let skill = |n: usize| AfterNode {
+        node_type: NodeType::SkillContext,
+        content: vec![ContentBlock::text("how to do it ".repeat(40))],
+        metadata: crate::ContextMark { items: vec![(format!("skill {n}"), "h".into())], call: None }.metadata(),
+    };
+    let outcome = Outcome {
+        kind: ResultKind::Ok,
+        content: vec![ContentBlock::text("word ".repeat(300))],
+        error: None,
+        metadata: Object::new(),
+        summary: None,
+        digest: None,
+        after: (0..4).map(skill).collect(),
+    };
+    for id in ["a", "b"] {
+        let call = ToolCallId::parse(id).unwrap();
+        script.run.step(Input::CallDone { call, outcome: Box::new(outcome.clone()) });
+    }
+    for _ in 0..5 {
+        script.play("sources");
+        if script.trace.last().unwrap().contains("ask(") {
+            break;
+        }
+    }
+    assert!(script.trace.last().unwrap().contains("ask("), "{:?}", script.trace);
+    let request = script.last_request.as_ref().unwrap();
+    let tokens: u64 = request.messages.iter().map(|message| TokenCounter.message(&message.content)).sum();
+    assert!(tokens <= 1000, "{tokens}");
+    assert!(script.request()[0].starts_with("user<word word"), "the user's message is whole");
+    let built = script.events.iter().rfind(|event| event.event_type == EventType::ContextBuilt).unwrap();
+    assert!(built.payload["squeeze"].as_u64().unwrap() > 0);
+}

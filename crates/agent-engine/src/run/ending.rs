@@ -212,6 +212,18 @@ pub(super) fn prompt_too_long(overflow: Overflow, window: u64, said: Option<&Err
     }
 }
 
+pub(super) fn smaller_than_said(window: u64, said: &ErrorPayload) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "the server refuses the prompt as too long, although little more than the message is left of it. Its real context window \
+             seems to be smaller than model.context_window = {window}: set that to what the server has"
+        ),
+    )
+    .detail("kind", "prompt_too_long")
+    .detail("provider_said", said.message.as_str())
+}
+
 pub(super) fn no_recovery(overflow: Overflow, window: u64) -> ErrorPayload {
     ErrorPayload::new(
         ErrorCode::ProviderError,

@@ -65,8 +65,9 @@ impl Price {
 impl Limits {
     /// Why the run may not go on, if its budget is used up (DEC-18).
     pub(crate) fn over_budget(&self, usage: &Usage) -> Option<ErrorPayload> {
-        let total =
-            usage.total_tokens.unwrap_or_else(|| usage.input_tokens.unwrap_or(0) + usage.output_tokens.unwrap_or(0));
+        let total = usage
+            .total_tokens
+            .unwrap_or_else(|| usage.input_tokens.unwrap_or(0).saturating_add(usage.output_tokens.unwrap_or(0)));
         if let Some(limit) = self.max_tokens.filter(|limit| total >= *limit) {
             return Some(budget_error(format!("the run used {total} tokens, and runtime.max_tokens is {limit}")));
         }

@@ -154,7 +154,7 @@ impl Run {
             sources: None,
             phase: Phase::Idle,
             // The report names the first node behind those that are only pinned, as it would with the whole path.
-            window: Window { first_kept: path.omitted().pinned },
+            window: Window { first_kept: path.omitted().pinned, squeeze: 0 },
             path,
             epoch: Epoch::default(),
             calibration,

@@ -98,11 +98,11 @@ fn the_older_part_need_not_be_there() {
         let whole = compose(
             &path(Omitted::default(), &nodes),
             &sources,
-            Window { first_kept: kept_from },
+            Window { first_kept: kept_from, squeeze: 0 },
             Calibration::default(),
         );
         let part = path(omitted, &loaded).with_earlier_words(earlier_words);
-        let window = Window { first_kept: kept_from - cut + pinned };
+        let window = Window { first_kept: kept_from - cut + pinned, squeeze: 0 };
         let part = compose(&part, &sources, window, Calibration::default());
         let (whole, part) = (whole.unwrap(), part.unwrap());
         assert_eq!(part, whole, "world {world}, cut at {cut}");

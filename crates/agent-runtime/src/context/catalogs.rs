@@ -1,9 +1,10 @@
 //! What a run may load, as it was when the run began (INS-1, SKL-1, MEM-1).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agent_library::instructions::{InstructionCatalog, InstructionPlaces, ScanLimits};
 use agent_library::skills::SkillCatalog;
+use agent_policy::PathRules;
 
 use crate::memory::VisibleMemories;
 
@@ -26,11 +27,13 @@ pub(crate) struct Catalogs {
 }
 
 impl Catalogs {
-    /// Looks for them. Blocks.
-    pub(crate) fn scan(places: &ContextPlaces) -> Self {
+    /// Looks for them. Blocks. What may hold secrets is none of them: a catalog is sent unasked.
+    pub(crate) fn scan(places: &ContextPlaces, rules: &PathRules) -> Self {
+        let is_sensitive = |path: &Path| rules.sensitive(path).is_some();
+        let instructions = InstructionCatalog::scan(&places.instructions, ScanLimits::default());
         Self {
-            instructions: InstructionCatalog::scan(&places.instructions, ScanLimits::default()),
-            skills: SkillCatalog::scan(&places.skills_dir),
+            instructions: instructions.without(&is_sensitive),
+            skills: SkillCatalog::scan(&places.skills_dir).without(&is_sensitive),
             memories: None,
         }
     }

@@ -140,7 +140,7 @@ impl Gatherer {
             if !(fresh || is_new) || self.files.is_written(&known.path) {
                 continue;
             }
-            let body = readable(&known.path);
+            let body = readable(&known.path).filter(|_| !self.files.is_sensitive(&known.path));
             let hash = body.as_ref().map(|body| body.hash.as_str());
             // What the model has just read is in its result; only what differs from that joins at once.
             let was_read = || nodes.iter().rfind(|node| node.path == known.path).map(|node| node.hash.as_str());

@@ -8,15 +8,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_engine::{AfterNode, ContextMark, keys};
 use agent_library::instructions::{InstructionEntry, Level};
+use agent_policy::PathRules;
 use agent_protocol::{ContentBlock, NodeType, Object, ToolCallId};
 
 use super::catalogs::Catalogs;
 use super::loaded::Loaded;
 
 /// Shared by the gatherer and the calls of one run.
-#[derive(Debug)]
 pub(crate) struct InstructionFiles {
     pub(crate) catalogs: Arc<Catalogs>,
+    rules: Arc<PathRules>,
     /// The files as they were when the run began.
     stamps: HashMap<PathBuf, Option<Stamp>>,
     state: Mutex<State>,
@@ -33,11 +34,13 @@ struct State {
 }
 
 /// What the file system says of a file: another answer means other content, or a careful somebody.
-pub(super) type Stamp = (u64, u64, u64, i64, i64);
+pub(super) type Stamp = ([u64; 3], [i64; 4]);
 
 pub(super) fn stamp(path: &Path) -> Option<Stamp> {
     let known = std::fs::symlink_metadata(path).ok()?;
-    Some((known.dev(), known.ino(), known.size(), known.mtime(), known.mtime_nsec()))
+    // The last two cannot be set by whoever writes the file.
+    let times = [known.mtime(), known.mtime_nsec(), known.ctime(), known.ctime_nsec()];
+    Some(([known.dev(), known.ino(), known.size()], times))
 }
 
 /// A file that was read.
@@ -61,10 +64,10 @@ pub(crate) enum Reading {
 
 impl InstructionFiles {
     /// Looks at the files of the catalog. Blocks.
-    pub(crate) fn new(catalogs: Arc<Catalogs>) -> Self {
+    pub(crate) fn new(catalogs: Arc<Catalogs>, rules: Arc<PathRules>) -> Self {
         let entries = catalogs.instructions.entries().iter();
         let stamps = entries.map(|entry| (entry.path.clone(), stamp(&entry.path))).collect();
-        Self { catalogs, stamps, state: Mutex::default() }
+        Self { catalogs, rules, stamps, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -96,9 +99,17 @@ impl InstructionFiles {
         self.state().in_system = in_system;
     }
 
+    /// Whether a file may hold secrets: then it is read where somebody allows it, and never joins a system part.
+    pub(super) fn is_sensitive(&self, path: &Path) -> bool {
+        self.rules.sensitive(path).is_some()
+    }
+
     /// What it means that this file was read; nothing if it is no instruction file (INS-4). Looks at the disk.
     pub(crate) fn read(&self, file: &ReadFile<'_>, loaded: &Loaded) -> Option<Reading> {
         let level = self.catalogs.instructions.level_of(file.path)?;
+        if self.is_sensitive(file.path) {
+            return None;
+        }
         if self.is_written(file.path) {
             return Some(Reading::NotYet);
         }

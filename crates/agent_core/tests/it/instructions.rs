@@ -255,3 +255,28 @@ async fn reading_may_ask() {
     assert!(world.server.requests()[1].body.to_string().contains("<instruction_file path"));
     runtime.close().await;
 }
+
+/// PRM-10, PATH-11: what may hold secrets is neither listed nor taken into the system part, whatever name or link leads to it.
+#[tokio::test]
+async fn secrets_are_no_instructions() {
+    const SECRET: &str = "DB_PASSWORD=tr0ub4dor";
+    let world = World::new("secret_files", Protocol::OpenAi).await;
+    world.home.write("project/.env", format!("---\ndescription: {SECRET}\n---\n{SECRET}\n"));
+    world.home.write("project/AGENTS.md", RULES);
+    std::fs::create_dir(world.home.project.join("sub")).unwrap();
+    std::os::unix::fs::symlink("../.env", world.home.project.join("sub/AGENTS.md")).unwrap();
+    std::fs::create_dir(world.home.project.join("hard")).unwrap();
+    std::fs::hard_link(world.home.project.join(".env"), world.home.project.join("hard/AGENTS.md")).unwrap();
+    world.server.script([read("AGENTS.md"), Reply::text("Read."), Reply::text("Yes?")]);
+    let runtime = world.runtime().await;
+    let first = run(&runtime, "Look at the rules.").await;
+    first.assert_completed();
+    // The file that was bound is now another name of the secret one.
+    std::fs::remove_file(world.home.project.join("AGENTS.md")).unwrap();
+    std::fs::hard_link(world.home.project.join(".env"), world.home.project.join("AGENTS.md")).unwrap();
+    run_in(&runtime, &first.session_id, "And now?").await.assert_completed();
+    for request in world.server.requests() {
+        assert!(!request.body.to_string().contains(SECRET), "{}", request.body);
+    }
+    runtime.close().await;
+}

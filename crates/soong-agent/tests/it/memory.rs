@@ -159,7 +159,8 @@ fn what_is_not_remembered_is_told() {
         });
         json!({ "decisions": [decision] }).to_string()
     };
-    let cases: [(fn(serde_json::Value) -> String, &str); 3] = [
+    type Answer = fn(serde_json::Value) -> String;
+    let cases: [(Answer, &str); 3] = [
         (secret, "note   not remembered: "),
         (|_| json!({ "decisions": [] }).to_string(), "note   nothing new was found to be remembered"),
         (|_| "I will do that!".to_owned(), "note   nothing was remembered: "),
