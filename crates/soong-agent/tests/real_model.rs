@@ -32,8 +32,7 @@ impl World {
         };
         let home = TestHome::new(name);
         let model = variable("SOONG_AGENT_TEST_MODEL");
-        let extra =
-            format!("model.name = \"{model}\"\nmodel.temperature = 0.0\nruntime.max_turns = 12\n{settings}");
+        let extra = format!("model.name = \"{model}\"\nmodel.temperature = 0.0\nruntime.max_turns = 12\n{settings}");
         home.write_config(&variable("SOONG_AGENT_TEST_BASE_URL"), &variable("SOONG_AGENT_TEST_PROVIDER"), &extra);
         Self { home }
     }
@@ -166,7 +165,7 @@ fn ctrl_c_and_on() {
     assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
 }
 
-/// Most that a request and its answer may take. The tools that this needs and the prompts take a quarter of it.
+/// Most that a request and its answer may take. The prompts and the tools that are left take a quarter of it.
 const WINDOW: u64 = 4096;
 
 /// Nothing but reading, so that no model however small does more than it is asked for, and short summaries.
@@ -184,10 +183,17 @@ const SMALL_WINDOW: &str = "
 /// The user's first words. Core keeps them to the letter, whatever a summary makes of them.
 const CONSTRAINT: &str = "Never write into the folder archive, whatever I say later. Say OK.";
 
+/// What the user is told when older turns have become a summary.
+const IN_SUMMARY: &str = " in summary from here on ";
+
 /// A model that is still without a summary after so many messages has failed at four of them.
 const MOST_MESSAGES: usize = 24;
 
-/// A diary, never twice the same: what happened in week `week`, so many lines of it.
+/// Most tokens of a request for a summary that a server with one slot has to read: the message that asks takes less than half
+/// of it. A reply just before it is read again if its text makes other tokens than those it was written in.
+const MOST_READ_ANEW: u64 = 1024;
+
+/// What happened in week `week`, so many lines of it.
 fn diary(week: usize, lines: usize) -> String {
     const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
     const WHO: [&str; 8] = ["Ada", "Bela", "Cleo", "Dario", "Edda", "Femi", "Gita", "Hugo"];
@@ -230,51 +236,74 @@ fn message(at: usize) -> String {
     }
 }
 
-/// CMP-1, CMP-5, CTX-4, DEC-89: a session that is longer than its window goes on. Older turns become a summary that the model
-/// writes (where it fails at one, they are left out), every run completes, no request is longer than the window, and what the
-/// user said first still goes to the model, word for word.
+/// A conversation, and what was said on stderr meanwhile.
+struct Talk {
+    session: String,
+    path: Vec<Node>,
+    said: String,
+    last_message: String,
+}
+
+/// Talks until all of it together would not fit the window, and two messages were answered with a summary in place of what
+/// came before them.
+fn outgrow_the_window(world: &World) -> Talk {
+    for week in 1..MOST_MESSAGES {
+        world.home.write(format!("project/week{week}.md"), format!("# Week {week}\n\n{}", diary(week, 14)));
+    }
+    let (mut session, mut said, mut with_summary) = (None::<String>, String::new(), 0);
+    for at in 0..MOST_MESSAGES {
+        let last_message = message(at);
+        let goes_on = session.iter().flat_map(|id| ["--session-id", id]);
+        let arguments: Vec<_> = goes_on.chain([last_message.as_str()]).collect();
+        let output = world.run("", &arguments);
+        assert_eq!(output.status.code(), Some(0), "message {at}: {}", stderr(&output));
+        let session = session.insert(session_of(&output));
+        with_summary += usize::from(said.contains(IN_SUMMARY));
+        said.push_str(&stderr(&output));
+        let path = world.stored(session);
+        if with_summary >= 2 && spoken(&path) > WINDOW {
+            return Talk { session: session.clone(), path, said, last_message };
+        }
+    }
+    panic!("{MOST_MESSAGES} messages did not outgrow the window, or there was no summary of them: {said}");
+}
+
+/// CMP-1, CMP-5, CTX-4, CTX-9: a session that is longer than its window goes on. Older turns become a summary that the model
+/// writes (where it fails at one, they are left out), every run completes, no request is longer than the window, and the newest
+/// summary and the user's first words go to the model, these to the letter.
 #[test]
 fn a_session_longer_than_its_window() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let world = World::with("real_model_long", SMALL_WINDOW);
-    for week in 1..MOST_MESSAGES {
-        world.home.write(format!("project/week{week}.md"), format!("# Week {week}\n\n{}", diary(week, 14)));
-    }
-    let first = world.run("", &[&message(0)]);
-    assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
-    let (session, mut said) = (session_of(&first), stderr(&first));
-    let (mut at, mut since_summary) = (1, 0);
-    // Until all of it would not fit, and two messages have been answered with a summary in place of what came before.
-    while spoken(&world.stored(&session)) <= WINDOW || since_summary < 2 {
-        assert!(at < MOST_MESSAGES, "no summary in {MOST_MESSAGES} messages: {said}");
-        let next = world.run("", &["--session-id", &session, &message(at)]);
-        assert_eq!(next.status.code(), Some(0), "message {at}: {}", stderr(&next));
-        since_summary += usize::from(said.contains(IN_SUMMARY));
-        said.push_str(&stderr(&next));
-        at += 1;
-    }
+    let Talk { session, path, said, last_message } = outgrow_the_window(&world);
+    let events = world.events(&session);
 
-    let path = world.stored(&session);
     let summaries: Vec<_> = path.iter().filter(|node| node.node_type == NodeType::Compaction).map(text_of).collect();
     assert_eq!(said.matches(IN_SUMMARY).count(), summaries.len(), "each is told: {said}");
-    let events = world.events(&session);
     let asked = events.iter().filter(|event| event.event_type == EventType::CompactStarted).count();
-    assert!(asked >= summaries.len() && !summaries.is_empty(), "{asked} asked for: {summaries:#?}");
-    let counted: Vec<_> = events.iter().filter_map(usage).collect();
-    let longest = counted.iter().filter_map(|usage| usage.input_tokens).max();
-    assert!(longest.is_some_and(|tokens| tokens <= WINDOW), "the longest request took {longest:?}");
+    assert!(asked >= summaries.len(), "{asked} asked for: {summaries:#?}");
 
-    let request = world.agent().args(["replay", &session, "--request", "last:1"]).output().unwrap();
+    let counted: Vec<_> = events.iter().filter_map(|event| Some((event, usage(event)?))).collect();
+    let longest = counted.iter().filter_map(|(_, usage)| usage.input_tokens).max();
+    assert!(longest.is_some_and(|tokens| tokens <= WINDOW), "the longest request took {longest:?}");
+    // Not every server says what it had cached.
+    if counted.iter().any(|(_, usage)| usage.cache_read_tokens.is_some_and(|tokens| tokens > 0)) {
+        let is_internal = |event: &RuntimeEvent| path.iter().all(|node| Some(&node.run_id) != event.run_id.as_ref());
+        for (_, usage) in counted.iter().filter(|(event, _)| is_internal(event)) {
+            let read_anew = usage.input_tokens.unwrap() - usage.cache_read_tokens.unwrap_or(0);
+            assert!(read_anew <= MOST_READ_ANEW, "{usage:?} of a summary");
+        }
+    }
+
+    let last = events.iter().rfind(|event| event.event_type == EventType::ContextBuilt).unwrap();
+    let turn = format!("{}:{}", last.run_id.as_ref().unwrap(), last.payload["turn"]);
+    let request = world.agent().args(["replay", &session, "--request", &turn]).output().unwrap();
     let request = String::from_utf8(request.stdout).unwrap();
-    let newest = summaries.last().unwrap();
-    for held in [CONSTRAINT, first_line(newest), first_line(&message(at - 1))] {
+    for held in [CONSTRAINT, first_line(summaries.last().unwrap()), first_line(&last_message)] {
         assert!(request.contains(held), "{held:?} is not in the request: {request}");
     }
-    assert!(!request.contains(&diary(2, 24).replace('\n', "\\n")), "the second week is in the summary only: {request}");
+    assert!(!request.contains(&diary(2, 24).replace('\n', "\\n")), "week 2 is in the summary only: {request}");
 }
-
-/// What the user is told when older turns have become a summary.
-const IN_SUMMARY: &str = " in summary from here on ";
 
 /// Tokens of a conversation, without what stands for parts of it.
 fn spoken(path: &[Node]) -> u64 {
@@ -282,14 +311,14 @@ fn spoken(path: &[Node]) -> u64 {
 }
 
 fn text_of(node: &Node) -> String {
-    node.content.iter().filter_map(|block| block.as_text()).collect()
+    node.content.iter().filter_map(ContentBlock::as_text).collect()
 }
 
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// What the server counted of a request, summaries included.
+/// What the server counted of a request, those for summaries included.
 fn usage(event: &RuntimeEvent) -> Option<Usage> {
     let usage = event.payload.get("usage").filter(|_| event.event_type == EventType::ModelCompleted)?;
     Some(serde_json::from_value(usage.clone()).unwrap())
