@@ -86,7 +86,11 @@ fn session(bench: &Bench, program: &std::path::Path, world: &World) -> Result<Fi
         }
     }
     let figures = Figures::of(&home, &model.seen(), &user, &told, server.violations())?;
-    home.remove();
+    if figures.broken.is_empty() {
+        home.remove();
+    } else {
+        println!("{}: the session is left in {}", world.name, home.home.display());
+    }
     Ok(figures)
 }
 

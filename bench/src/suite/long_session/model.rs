@@ -56,6 +56,9 @@ pub(super) struct Seen {
     pub(super) biggest_prompt: u64,
     /// The same with the room for the answer.
     pub(super) biggest_whole: u64,
+    /// Requests that fit, but not together with the longest answer they allow.
+    pub(super) tight_turns: usize,
+    pub(super) tight_summaries: usize,
     /// The newest prompt that was no request for a summary.
     pub(super) last: String,
     pub(super) broken: Vec<String>,
@@ -132,6 +135,11 @@ impl State {
         let whole = counted + answer_room(&request.body);
         self.seen.biggest_prompt = self.seen.biggest_prompt.max(counted);
         self.seen.biggest_whole = self.seen.biggest_whole.max(whole);
+        if counted <= WINDOW && whole > WINDOW {
+            let is_summary = asks_for_a_summary(request);
+            self.seen.tight_summaries += usize::from(is_summary);
+            self.seen.tight_turns += usize::from(!is_summary);
+        }
         let number = self.seen.requests;
         if counted > WINDOW {
             self.seen.broken.push(format!("request {number} has {counted} tokens"));

@@ -16,6 +16,7 @@ use rusqlite::{Connection, OpenFlags};
 use tokio_util::sync::CancellationToken;
 
 use crate::BenchError;
+use crate::clock;
 use crate::report::{Row, Unit};
 use crate::stats::Samples;
 use crate::stored::{self, Long};
@@ -70,7 +71,8 @@ fn opened(
     mut besides: impl FnMut() -> Result<(), BenchError>,
 ) -> Result<Vec<Row>, BenchError> {
     home.write_config("http://127.0.0.1:9", PROVIDER, &format!("model.context_window = {WINDOW}"));
-    let (mut ours, mut built, mut floor, mut bare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut ours, mut cpu, mut built) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut floor, mut bare) = (Vec::new(), Vec::new());
     // The first run is thrown away.
     for run in 0..=bench.runs.min(20) {
         let asked = ask(home, long)?;
@@ -81,6 +83,7 @@ fn opened(
         let walked = timed(|| Ok(spine(&read_only(long)?, long)?.len()))?;
         if run > 0 {
             ours.push(asked.took);
+            cpu.push(asked.cpu);
             built.push(asked.built);
             floor.push(kept);
             bare.push(walked);
@@ -94,6 +97,7 @@ fn opened(
         Row::new(format!("open and build context, 10,000 nodes{with}"), Unit::Millis, ours)
             .budget(BUDGET_MS)
             .floor(samples(&floor)?),
+        Row::new(format!("the same, CPU of all threads{with}"), Unit::Millis, samples(&cpu)?),
         Row::new(format!("the same over the bare spine{with}"), Unit::Ratio, over),
         Row::new(format!("of it: building the runtime, the database opened{with}"), Unit::Millis, samples(&built)?),
     ])
@@ -106,6 +110,8 @@ fn samples(times: &[Duration]) -> Result<Samples, BenchError> {
 /// What a request took.
 struct Asked {
     took: Duration,
+    /// All threads of it, which does not grow with what else the machine does.
+    cpu: Duration,
     built: Duration,
     messages: usize,
     /// Whether a summary is among them.
@@ -124,6 +130,7 @@ fn ask(home: &TestHome, long: &Long) -> Result<Asked, BenchError> {
     let builder = AgentRuntime::builder().home_dir(&home.home).project_dir(&home.project);
     let builder = builder.register_provider(PROVIDER, factory).map_err(|error| setup(error.to_string()))?;
     threads.block_on(async {
+        let before = clock::spent_by(std::process::id()).unwrap_or_default();
         let began = Instant::now();
         let agent = builder.build().await?;
         let built = began.elapsed();
@@ -133,7 +140,10 @@ fn ask(home: &TestHome, long: &Long) -> Result<Asked, BenchError> {
         agent.close().await;
         let stopped = watch.stopped();
         match stopped.filter(|_| result.status == RunStatus::Completed) {
-            Some(Stopped { at, messages, summarised }) => Ok(Asked { took: at - began, built, messages, summarised }),
+            Some(Stopped { at, spent, messages, summarised }) => {
+                let cpu = spent.unwrap_or_default().saturating_sub(before);
+                Ok(Asked { took: at - began, cpu, built, messages, summarised })
+            }
             None => Err(setup(format!("the run ended as {}: {:?}", result.status.as_str(), result.error))),
         }
     })
@@ -147,6 +157,8 @@ struct Stopwatch(Mutex<Option<Stopped>>);
 #[derive(Clone, Copy)]
 struct Stopped {
     at: Instant,
+    /// On the CPU, by this process.
+    spent: Option<Duration>,
     messages: usize,
     summarised: bool,
 }
@@ -163,11 +175,12 @@ impl ProviderAdapter for Stopwatch {
     }
 
     fn stream(&self, request: ModelRequest, _: CancellationToken) -> ModelStream {
-        let (at, messages) = (Instant::now(), request.messages.len());
+        let (at, spent) = (Instant::now(), clock::spent_by(std::process::id()).ok());
+        let messages = request.messages.len();
         let is_summary =
             |block: &ContentBlock| block.as_text().is_some_and(|text| text.trim_start().starts_with("<compaction>"));
         let summarised = request.messages.iter().any(|message| message.content.iter().any(is_summary));
-        let asked = Stopped { at, messages, summarised };
+        let asked = Stopped { at, spent, messages, summarised };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(asked);
         let reply = Reply {
             content: vec![ContentBlock::text("Nothing new.")],
