@@ -66,21 +66,21 @@ mod tests {
     /// PLN-4: `plan.default_dir` unless another folder is suggested; a suggestion is shown as the place it means.
     #[test]
     fn folders_are_shown_as_what_they_are() {
-        let default = Path::new("/work/p/.soong-agent/plans");
+        let default = Path::new("/home/u/p/.soong-agent/plans");
         for (suggested, expected) in [
             (None, ".soong-agent/plans"),
             (Some(" \t"), ".soong-agent/plans"),
             (Some("docs/plans"), "docs/plans"),
             (Some("./docs/../plans/"), "plans"),
             (Some("."), "."),
-            (Some("/work/p/plans"), "plans"),
-            (Some("../other"), "/work/other"),
+            (Some("/home/u/p/plans"), "plans"),
+            (Some("../other"), "/home/u/other"),
             (Some("../../../../.."), "/"),
             (Some("/tmp/x"), "/tmp/x"),
-            (Some("/work/pp"), "/work/pp"),
+            (Some("/home/u/pp"), "/home/u/pp"),
             (Some("~/plans"), "~/plans"),
         ] {
-            assert_eq!(target(suggested, default, Path::new("/work/p")).as_deref(), Ok(expected), "{suggested:?}");
+            assert_eq!(target(suggested, default, Path::new("/home/u/p")).as_deref(), Ok(expected), "{suggested:?}");
         }
         assert_eq!(target(None, Path::new("/home/u/plans"), Path::new("/p")).as_deref(), Ok("/home/u/plans"));
     }
