@@ -48,7 +48,7 @@ fuzz_target!(|case: Case<'_>| {
             Piece::Raw(text) => diff.push_str(text),
         }
     }
-    agent_tools::fuzzing::apply_diff(&original, "f", &diff);
+    agent_code::fuzzing::apply_diff(&original, "f", &diff);
 });
 
 fn line_text(line: u8) -> Vec<u8> {

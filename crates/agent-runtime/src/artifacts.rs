@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_protocol::{ArtifactId, SessionId, ToolCallId};
 use agent_store::{ArtifactWriter, Write};
-use agent_tools::{ArtifactFile, ArtifactSink};
+use agent_tool::{ArtifactFile, ArtifactSink};
 
 /// Rows of finished artifacts that wait for a commit.
 #[derive(Debug, Clone, Default)]

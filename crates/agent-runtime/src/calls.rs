@@ -7,7 +7,7 @@ use agent_engine::{BudgetError, Input, Outcome, ResultKind, Verdict};
 use agent_policy::{Facts, SecretPatterns, quote_argv, shorten};
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, Object, ToolCall, ToolCallId, ToolDefinition};
 use agent_store::ArtifactWriter;
-use agent_tools::{CallContext, Fence, Prepared, PreparedCall, ProgressSink, Registry, Tool, ToolOutput};
+use agent_tool::{CallContext, Fence, Prepared, PreparedCall, ProgressSink, Registry, Tool, ToolOutput};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::watch;

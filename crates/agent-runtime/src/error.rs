@@ -52,7 +52,7 @@ pub enum RuntimeError {
     Store(#[from] StoreError),
     /// A tool cannot be registered.
     #[error(transparent)]
-    Tool(#[from] agent_tools::RegisterError),
+    Tool(#[from] agent_tool::RegisterError),
     /// There is nothing with this id.
     #[error("there is no {kind} {id}")]
     NotFound {

@@ -8,7 +8,7 @@ use agent_protocol::{
     ContentBlock, EventType, RunId, RunMode, RunStatus, RuntimeEvent, SessionId, ToolClass, ToolDefinition,
 };
 use agent_store::{ArtifactWriter, SessionArchive, SessionStore};
-use agent_tools::{RegisterError, Tool};
+use agent_tool::{RegisterError, Tool};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;

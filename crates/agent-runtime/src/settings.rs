@@ -10,7 +10,7 @@ use agent_llm::ProviderAdapter;
 use agent_policy::{KnownSecrets, PathRules, PolicySettings, SecretPatterns, ToolScope};
 use agent_protocol::AgentRole;
 use agent_store::{ArtifactWriter, SessionArchive, SessionStore};
-use agent_tools::{Registry, Tool};
+use agent_tool::{Registry, Tool};
 
 use crate::{ContextPlaces, Memory, PermissionCallback, RawExchanges};
 

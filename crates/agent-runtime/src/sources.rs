@@ -8,7 +8,7 @@ use agent_library::AssetId;
 use agent_policy::PathRules;
 use agent_protocol::{Object, PromptBlock, SystemPrompt, ToolDefinition, ToolList};
 use agent_store::{ContentHash, Write};
-use agent_tools::{Registry, Tool};
+use agent_tool::{Registry, Tool};
 use serde_json::json;
 
 use crate::RuntimeSettings;

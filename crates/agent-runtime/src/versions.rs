@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agent_store::Write;
-use agent_tools::{FileStamp, FileVersion, FileVersions};
+use agent_tool::{FileStamp, FileVersion, FileVersions};
 
 /// The versions of one session.
 #[derive(Debug, Default)]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_code::code_tools;
 use agent_config::{Config, Loaded, Places};
 use agent_engine::Budgets;
 use agent_llm::{ProviderFactory, ProviderRegistry};
@@ -12,8 +13,7 @@ use agent_runtime::{
     Memory, PermissionCallback, Ports, RawExchanges, Runtime, RuntimeSettings, check_budgets, core_tools,
 };
 use agent_store::{ArtifactWriter, SqliteStore};
-use agent_tools::code::code_tools;
-use agent_tools::{Registry, Tool};
+use agent_tool::{Registry, Tool};
 
 use crate::adapters::Adapters;
 use crate::edges::Edges;

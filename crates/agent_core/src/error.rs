@@ -51,7 +51,7 @@ pub enum BuildError {
     Patterns(#[from] agent_policy::PatternsError),
     /// A tool cannot be registered.
     #[error(transparent)]
-    Tool(#[from] agent_tools::RegisterError),
+    Tool(#[from] agent_tool::RegisterError),
     /// The context window is too small for what must be in it.
     #[error("{file}: {source}", file = .file.display())]
     Budget {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use agent_config::{Config, Places};
 use agent_llm::ProviderRegistry;
 use agent_testkit::TestHome;
-use agent_tools::reference;
+use agent_tool::reference;
 
 use crate::adapters::Adapters;
 use crate::builder::registry;

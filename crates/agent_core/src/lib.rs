@@ -69,7 +69,7 @@ pub use agent_runtime::{
     WindowShares, project_name,
 };
 pub use agent_store::StoreError;
-pub use agent_tools::{
+pub use agent_tool::{
     CallContext, ContextNode, FnTool, LoadedContext, NothingLoaded, Prepared, PreparedCall, RegisterError, Tool,
     ToolOutput, reference as tool_reference,
 };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use agent_tools::{Overridden, RegisterError, Tool, ToolOverride};
+use agent_tool::{Overridden, RegisterError, Tool, ToolOverride};
 
 /// What the configuration changes about tools, by their names.
 #[derive(Debug, Default)]

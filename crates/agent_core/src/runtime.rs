@@ -11,7 +11,7 @@ use agent_runtime::{
     RunInspection, Runtime, RuntimeError, SessionFilter, SessionHit, SessionListing, StartOptions, TurnInspection,
     UserMessage,
 };
-use agent_tools::{CallContext, FnTool, RegisterError, Tool};
+use agent_tool::{CallContext, FnTool, RegisterError, Tool};
 use serde_json::Value;
 
 use crate::AgentRuntimeBuilder;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_code::{CodeLimits, CodeToolSettings};
 use agent_config::{
     Config, MemoryCategory, ModelConfig, Places as ConfigPlaces, ProfileError, ToolPermission, UnattendedWrites,
     Verdict as Stance,
@@ -17,8 +18,7 @@ use agent_policy::{HostList, KnownSecrets, NetworkPolicy, PathRules, Places, Pol
 use agent_protocol::{Object, ToolChoice};
 use agent_runtime::{ContextPlaces, CoreToolSettings, MemorySettings, RuntimeSettings, blocks, project_name};
 use agent_store::{Clock, StoreSettings};
-use agent_tools::ToolOverride;
-use agent_tools::code::{CodeLimits, CodeToolSettings};
+use agent_tool::ToolOverride;
 
 use crate::BuildError;
 use crate::edges::{Edges, resolved};

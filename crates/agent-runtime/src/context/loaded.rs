@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agent_engine::{ContextMark, PathNode};
 use agent_protocol::NodeType;
-use agent_tools::LoadedContext;
+use agent_tool::LoadedContext;
 
 /// The loaded things of one run: those in its last request, and those that its calls have brought since.
 #[derive(Debug, Default)]

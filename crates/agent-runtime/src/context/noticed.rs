@@ -4,7 +4,7 @@ use std::path::Path;
 
 use agent_engine::{AfterNode, ContextMark, keys};
 use agent_protocol::{ContentBlock, Object, Permission, ToolCallId, ToolDefinition};
-use agent_tools::{ContextNode, ToolOutput};
+use agent_tool::{ContextNode, ToolOutput};
 use serde_json::Value;
 
 use super::instructions::{InstructionFiles, ReadFile, Reading};

@@ -29,7 +29,7 @@ use std::time::Duration;
 use agent_engine::{ModelSettings, TokenCounter};
 use agent_library::memory::{MemoryCategory, MemoryError, MemoryListing, MemoryStore, Rendered, render_catalog};
 use agent_llm::ProviderAdapter;
-use agent_tools::Tool;
+use agent_tool::Tool;
 use tokio::task::spawn_blocking;
 
 pub(crate) use extractor::Extractor;

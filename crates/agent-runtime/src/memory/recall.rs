@@ -6,7 +6,7 @@ use agent_engine::{ContextMark, TokenCounter, keys};
 use agent_library::memory::{MemoryEntry, MemoryId, MemoryListing};
 use agent_policy::Facts;
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeType, Object, Permission, ToolClass, ToolDefinition};
-use agent_tools::{CallContext, ContextNode, Prepared, Tool, ToolOutput, input_schema};
+use agent_tool::{CallContext, ContextNode, Prepared, Tool, ToolOutput, input_schema};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use schemars::JsonSchema;

@@ -7,7 +7,7 @@ use agent_library::AssetId;
 use agent_library::memory::{MemoryEntry, MemoryId, MemoryListing};
 use agent_library::shown;
 use agent_protocol::{ErrorCode, ErrorPayload, ModelFault, Object};
-use agent_tools::CallContext;
+use agent_tool::CallContext;
 use serde_json::json;
 
 use super::Memory;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agent_policy::Facts;
 use agent_protocol::{ErrorCode, ErrorPayload, Object, Permission, ToolClass, ToolDefinition};
-use agent_tools::{CallContext, Prepared, Tool, ToolOutput, input_schema};
+use agent_tool::{CallContext, Prepared, Tool, ToolOutput, input_schema};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use schemars::JsonSchema;

@@ -8,7 +8,7 @@ use agent_engine::{ContextMark, TokenCounter, keys};
 use agent_library::frontmatter::{self, MAX_BLOCK};
 use agent_library::skills::{SkillBody, SkillCatalog, SkillError};
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeType, Object};
-use agent_tools::{CallContext, ContextNode, ToolOutput};
+use agent_tool::{CallContext, ContextNode, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;

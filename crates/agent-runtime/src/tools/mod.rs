@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 #[cfg(doc)]
-use agent_tools::ContextNode;
-use agent_tools::Tool;
+use agent_tool::ContextNode;
+use agent_tool::Tool;
 
 use core_tool::{Core, CoreTool};
 use load_skill::LoadSkill;

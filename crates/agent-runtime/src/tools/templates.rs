@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use agent_engine::keys;
 use agent_library::{Asset, AssetId};
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeType, Object};
-use agent_tools::{CallContext, ContextNode, ToolOutput};
+use agent_tool::{CallContext, ContextNode, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;

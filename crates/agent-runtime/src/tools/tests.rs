@@ -9,7 +9,7 @@ use agent_protocol::{
     ToolClass, ToolList,
 };
 use agent_testkit::scratch;
-use agent_tools::{
+use agent_tool::{
     ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NothingLoaded, ProgressSink, Registry,
     Tool, ToolOutput,
 };

@@ -12,16 +12,18 @@ const EDGES: &[(&str, &[&str])] = &[
     ("agent-exec", &[]),
     ("agent-store", &["agent-protocol"]),
     ("agent-llm", &["agent-protocol"]),
-    ("agent-tools", &["agent-protocol", "agent-policy", "agent-exec"]),
+    ("agent-tool", &["agent-protocol", "agent-policy"]),
+    ("agent-code", &["agent-protocol", "agent-policy", "agent-tool", "agent-exec"]),
     ("agent-config", &[]),
     (
         "agent-runtime",
-        &["agent-protocol", "agent-engine", "agent-policy", "agent-library", "agent-store", "agent-tools", "agent-llm"],
+        &["agent-protocol", "agent-engine", "agent-policy", "agent-library", "agent-store", "agent-tool", "agent-llm"],
     ),
     (
         "agent_core",
         &[
             "agent-protocol",
+            "agent-code",
             "agent-config",
             "agent-engine",
             "agent-library",
@@ -29,7 +31,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "agent-policy",
             "agent-runtime",
             "agent-store",
-            "agent-tools",
+            "agent-tool",
         ],
     ),
     // What concerns the whole process is switched on by whoever owns it.
@@ -44,8 +46,8 @@ const CONFINED: &[(&str, &str)] = &[
     ("rusqlite", "agent-store"),
     ("process-wrap", "agent-exec"),
     ("clap", "soong-agent"),
-    ("grep-searcher", "agent-tools"),
-    ("ignore", "agent-tools"),
+    ("grep-searcher", "agent-code"),
+    ("ignore", "agent-code"),
 ];
 
 /// What the sources of pure crates never name.

@@ -1,0 +1,27 @@
+//! All code tools together.
+
+use std::sync::Arc;
+
+use agent_tool::Tool;
+
+use crate::{
+    edit_file::EditFile, list_dir::ListDir, read_file::ReadFile, run_command::RunCommand, search::Search,
+    settings::CodeToolSettings, tool::Blocking, workspace::Workspace, write_file::WriteFile,
+};
+
+/// The six code tools, ready to be registered.
+#[must_use]
+pub fn code_tools(settings: CodeToolSettings) -> Vec<Arc<dyn Tool>> {
+    let workspace = Workspace::new(settings);
+    vec![
+        Arc::new(Blocking::new(ReadFile(workspace.clone()))),
+        Arc::new(Blocking::new(ListDir(workspace.clone()))),
+        Arc::new(Blocking::new(WriteFile(workspace.clone()))),
+        Arc::new(Blocking::new(EditFile(workspace.clone()))),
+        Arc::new(Blocking::new(Search(workspace.clone()))),
+        Arc::new(Blocking::new(RunCommand(workspace))),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! `code.edit_file` (COD-6).
+//!
+//! A change is applied to a working copy by pure functions that know no files ([`apply()`](apply::apply) for edits,
+//! [`patch()`](diff::patch) for a diff); around them it is only found out what the text of the file is ([`change`]) and,
+//! here, where the outcome goes.
+
+mod apply;
+mod change;
+pub(crate) mod diff;
+mod hint;
+
+use std::{os::unix::ffi::OsStrExt, path::Path};
+
+use agent_policy::{Facts, quote_name};
+use agent_protocol::{ErrorPayload, Permission};
+use agent_tool::{CallContext, Prepared, ToolOutput};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    tool::{self, CodeTool, blocking_call},
+    workspace::Workspace,
+    write::Destination,
+};
+use apply::Edit;
+use change::{By, Change, MAX_FILE, changed, created};
+use diff::{Names, Numbers};
+
+/// Changes a file, all or nothing: by edits of exact text, one after the other, or by unified_diff.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    path: String,
+    edits: Option<Vec<Edit>>,
+    /// Of this file only.
+    unified_diff: Option<String>,
+    /// By one edit with an empty old, or a diff.
+    #[serde(default)]
+    create_if_missing: bool,
+}
+
+/// The result, in the contract's words.
+#[derive(Serialize)]
+struct Edited {
+    path: String,
+    edits_applied: usize,
+    bytes_written: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replacements: Option<usize>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    created: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
+}
+
+pub(crate) struct EditFile(pub(crate) Workspace);
+
+impl CodeTool for EditFile {
+    type Input = Input;
+    const NAME: &'static str = "code.edit_file";
+    const PERMISSION: Permission = Permission::Write;
+    const TAGS: &'static [&'static str] = &["code", "filesystem", "write"];
+
+    fn prepare(&self, input: Input, context: CallContext) -> Result<Prepared, ErrorPayload> {
+        let Input { path, edits, unified_diff, create_if_missing } = input;
+        let by = By::of(edits, unified_diff)?;
+        let place = Destination::find(&self.0, &path, MAX_FILE)?;
+        if !place.exists() && !create_if_missing {
+            return self.or_ask(&place, place.is_missing(&self.0));
+        }
+        let names = self.names(&place);
+        let numbers = if place.changed_since_seen(&context) { Numbers::Stale } else { Numbers::Count };
+        let outcome = if place.exists() { changed(&place, &by, &names, numbers) } else { created(&place, &by, &names) };
+        match outcome {
+            Ok(change) => {
+                let targets = vec![place.target.clone()];
+                let facts = Facts { targets, preview: change.preview.clone(), ..Facts::default() };
+                Ok(Prepared { facts, call: blocking_call(move || write(place, change, &context)) })
+            }
+            Err(error) => self.or_ask(&place, error),
+        }
+    }
+}
+
+impl EditFile {
+    /// Why an edit does not apply tells what is in the file. Of a sensitive one that may be told only after somebody was
+    /// asked.
+    fn or_ask(&self, place: &Destination, error: ErrorPayload) -> Result<Prepared, ErrorPayload> {
+        if self.0.settings().reading_is_free && !self.is_sensitive(place) {
+            return Err(error);
+        }
+        let preview = format!("an edit of {} that does not apply: {}", quote_name(&place.shown), error.message);
+        let facts = Facts { targets: vec![place.target.clone()], preview, ..Facts::default() };
+        Ok(Prepared { facts, call: blocking_call(move || Err(error)) })
+    }
+
+    /// What a diff may call the file: as the call does or as results do, from the project or from the root.
+    fn names(&self, place: &Destination) -> Names {
+        let requested = &place.target.requested;
+        let joined = self.0.project().join(requested);
+        let paths = [Path::new(requested), Path::new(&place.shown), &joined, &place.target.resolved];
+        Names::new(paths.map(|path| path.as_os_str().as_bytes()))
+    }
+
+    fn is_sensitive(&self, place: &Destination) -> bool {
+        let (rules, target) = (self.0.rules(), &place.target);
+        let written = rules.as_written(&target.requested, self.0.project());
+        let named = |path| rules.sensitive(path).is_some();
+        named(&target.resolved) || named(&written) || !target.aliases.is_empty()
+    }
+}
+
+fn write(place: Destination, change: Change, context: &CallContext) -> Result<ToolOutput, ErrorPayload> {
+    let note = "the file had changed since you last read it; the edit was applied to its current content";
+    let edited = Edited {
+        path: place.shown.clone(),
+        edits_applied: change.edits,
+        bytes_written: change.content.len(),
+        replacements: change.replacements,
+        created: !place.exists(),
+        note: place.changed_since_seen(context).then_some(note),
+    };
+    let resolved = place.target.resolved.to_string_lossy().into_owned();
+    place.write(&change.content, context)?;
+    let summary = tool::counted(edited.replacements.unwrap_or(edited.edits_applied), change.unit);
+    Ok(tool::output(&edited)?.with("resolved_path", resolved).summary(summary))
+}
+
+#[cfg(test)]
+mod tests;

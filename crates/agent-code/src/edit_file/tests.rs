@@ -1,0 +1,224 @@
+mod cases;
+mod diffs;
+
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+};
+
+use agent_protocol::ErrorCode;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    read_file::ReadFile,
+    testing::{Tree, block_on},
+};
+
+fn edit(tree: &Tree, path: &str, old: &str, new: &str) -> Value {
+    tree.ok(EditFile, json!({"path": path, "edits": [{"old": old, "new": new}]}))
+}
+
+/// COD-6, EDIT-01: the contract's result; the size is that of the file.
+#[test]
+fn the_contracts_result() {
+    let tree = Tree::new("edit");
+    tree.file("f.txt", "a\r\nb\r\nc\r\n");
+    assert_eq!(edit(&tree, "f.txt", "b", "B"), json!({"path": "f.txt", "edits_applied": 1, "bytes_written": 9}));
+    assert_eq!(tree.read("f.txt"), b"a\r\nB\r\nc\r\n");
+    let arguments = json!({"path": "f.txt", "edits": [{"old": "\r\n", "new": "\n\n", "replace_all": true}]});
+    let edited = tree.ok(EditFile, arguments);
+    assert_eq!((&edited["edits_applied"], &edited["replacements"]), (&json!(1), &json!(3)));
+    assert_eq!(tree.read("f.txt"), b"a\r\n\r\nB\r\n\r\nc\r\n\r\n");
+}
+
+/// EDIT-09: what does not apply changes nothing, not even the time of the file.
+#[test]
+fn failures_change_nothing() {
+    let tree = Tree::new("edit-failure");
+    let path = tree.file("f.txt", "keep\n");
+    let before = fs::metadata(&path).unwrap();
+    let edits = json!([{"old": "keep", "new": "K"}, {"old": "nope", "new": "N"}]);
+    let error = tree.err(EditFile, json!({"path": "f.txt", "edits": edits}));
+    assert_eq!((error.code, &error.details["edit"]), (ErrorCode::TextNotFound, &json!(1)));
+    assert!(error.message.contains("edits[1]"), "{error}");
+    let after = fs::metadata(&path).unwrap();
+    assert_eq!(
+        (after.ino(), after.mtime_nsec(), tree.read("f.txt")),
+        (before.ino(), before.mtime_nsec(), b"keep\n".to_vec())
+    );
+}
+
+/// EDIT-02, EDIT-04: the code, the count and the lines.
+#[test]
+fn ambiguous_edits_name_their_places() {
+    let tree = Tree::new("edit-ambiguous");
+    tree.file("f.txt", "x=1\ny\nx=1\n");
+    let error = tree.err(EditFile, json!({"path": "f.txt", "edits": [{"old": "x=1", "new": "x=2"}]}));
+    assert_eq!(error.code, ErrorCode::AmbiguousEdit);
+    assert_eq!((&error.details["count"], &error.details["lines"]), (&json!(2), &json!([1, 3])));
+    assert!(error.message.contains("in lines 1, 3"), "{error}");
+    assert_eq!(tree.read("f.txt"), b"x=1\ny\nx=1\n");
+}
+
+/// EDIT-07: an empty `old` is refused in a file that exists, and makes one that does not if that is wanted.
+#[test]
+fn an_empty_old_makes_a_file_or_nothing() {
+    let tree = Tree::new("edit-create");
+    tree.file("f.txt", "abc");
+    for edits in [json!([{"old": "", "new": "X"}]), json!([{"old": "", "new": "X", "replace_all": true}])] {
+        tree.refused(EditFile, json!({"path": "f.txt", "edits": edits}), ErrorCode::ValidationError);
+        tree.refused(
+            EditFile,
+            json!({"path": "f.txt", "edits": edits, "create_if_missing": true}),
+            ErrorCode::ValidationError,
+        );
+    }
+    assert_eq!(tree.read("f.txt"), b"abc");
+    let arguments = json!({"path": "new/f", "edits": [{"old": "", "new": "X\n"}], "create_if_missing": true});
+    let edited = tree.ok(EditFile, arguments);
+    assert_eq!(edited, json!({"path": "new/f", "edits_applied": 1, "bytes_written": 2, "created": true}));
+    assert_eq!(tree.read("new/f"), b"X\n");
+    let arguments = json!({"path": "g", "edits": [{"old": "x", "new": "X"}], "create_if_missing": true});
+    tree.refused(EditFile, arguments, ErrorCode::TextNotFound);
+    assert!(!tree.project().join("g").exists());
+}
+
+/// COD-12: a missing file is an error unless it may be made; so is having nothing to do.
+#[test]
+fn missing_files_and_missing_edits() {
+    let tree = Tree::new("edit-missing");
+    tree.file("src/main.rs", "");
+    let arguments = json!({"path": "src/mian.rs", "edits": [{"old": "", "new": "X"}]});
+    let message = tree.refused(EditFile, arguments, ErrorCode::FileNotFound);
+    assert!(message.contains("did you mean src/main.rs?"), "{message}");
+    tree.refused(EditFile, json!({"path": "src/main.rs", "edits": []}), ErrorCode::ValidationError);
+    tree.refused(EditFile, json!({"path": "src", "edits": [{"old": "a", "new": "b"}]}), ErrorCode::PathConflict);
+}
+
+/// EDIT-21: a tab is a tab, when reading and when editing.
+#[test]
+fn tabs_are_tabs() {
+    let tree = Tree::new("edit-tabs");
+    tree.file("Makefile", "all:\n\tcc x.c\n");
+    assert_eq!(tree.ok(ReadFile, json!({"path": "Makefile"}))["content"], "all:\n\tcc x.c\n");
+    let arguments = json!({"path": "Makefile", "edits": [{"old": "    cc x.c", "new": "    cc -O2 x.c"}]});
+    let message = tree.refused(EditFile, arguments, ErrorCode::TextNotFound);
+    assert!(message.contains("differs from it only in whitespace"), "{message}");
+    edit(&tree, "Makefile", "\tcc x.c", "\tcc -O2 x.c");
+    assert_eq!(tree.read("Makefile"), b"all:\n\tcc -O2 x.c\n");
+}
+
+/// EDIT-22, READ-14: a byte order mark neither gets in the way nor gets lost.
+#[test]
+fn byte_order_marks_stay() {
+    let tree = Tree::new("edit-bom");
+    tree.file("f.cs", b"\xef\xbb\xbfusing A;\nB\n");
+    edit(&tree, "f.cs", "using A;", "using Z;");
+    edit(&tree, "f.cs", "B", "C");
+    assert_eq!(tree.read("f.cs"), b"\xef\xbb\xbfusing Z;\nC\n");
+}
+
+/// READ-09: the rest of a file in another encoding survives an edit byte for byte.
+#[test]
+fn other_encodings_survive() {
+    let tree = Tree::new("edit-encodings");
+    tree.file("g.txt", b"\xc4\xe3\xba\xc3\nplain\n");
+    edit(&tree, "g.txt", "plain", "simple");
+    assert_eq!(tree.read("g.txt"), b"\xc4\xe3\xba\xc3\nsimple\n");
+    let lossy = json!({"path": "g.txt", "edits": [{"old": "\u{FFFD}\u{FFFD}", "new": "x"}]});
+    tree.refused(EditFile, lossy, ErrorCode::TextNotFound);
+    tree.file("n.txt", b"\xff\xfeh\x00i\x00\r\x00\n\x00");
+    edit(&tree, "n.txt", "hi\n", "hé\n");
+    assert_eq!(tree.read("n.txt"), b"\xff\xfeh\x00\xe9\x00\r\x00\n\x00");
+    tree.file("broken.txt", b"\xff\xfeh\x00\x00\xd8");
+    let arguments = json!({"path": "broken.txt", "edits": [{"old": "h", "new": "x"}]});
+    tree.refused(EditFile, arguments, ErrorCode::ValidationError);
+}
+
+/// EDIT-29: rights are kept, and an edit through a link changes the file and leaves the link.
+#[test]
+fn rights_and_links_are_kept() {
+    let tree = Tree::new("edit-rights");
+    let path = tree.file("r.sh", "#!/bin/sh\necho 1\n");
+    tree.link("r.sh", "l");
+    for (mode, through, old, new) in [(0o755, "r.sh", "1", "2"), (0o600, "r.sh", "2", "3"), (0o755, "l", "3", "4")] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(edit(&tree, through, old, new)["path"], "r.sh");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode);
+    }
+    assert!(tree.project().join("l").is_symlink());
+    assert_eq!(tree.read("r.sh"), b"#!/bin/sh\necho 4\n");
+}
+
+/// PATH-02: an edit through a folder link is an edit of what is there.
+#[test]
+fn edits_lead_where_links_lead() {
+    let tree = Tree::new("edit-links");
+    fs::write(tree.root.join("outside/old"), "a").unwrap();
+    tree.link(tree.root.join("outside"), "out");
+    let facts = tree.facts(EditFile, json!({"path": "out/old", "edits": [{"old": "a", "new": "b"}]}));
+    assert_eq!(facts.targets[0].resolved, tree.root.join("outside/old"));
+    assert_eq!(fs::read(tree.root.join("outside/old")).unwrap(), b"a");
+}
+
+/// TOL-9: a file that changes between the decision and the deed is left alone, and a link put in its place, too.
+#[test]
+fn a_swap_between_the_phases_changes_nothing() {
+    let tree = Tree::new("edit-swap");
+    let path = tree.file("f", "one\n");
+    let outside = tree.root.join("outside/f");
+    fs::write(&outside, "one\n").unwrap();
+    let output = block_on(async {
+        let arguments = json!({"path": "f", "edits": [{"old": "one", "new": "two"}]});
+        let prepared = tree.prepare(EditFile, arguments).await.unwrap();
+        fs::remove_file(&path).unwrap();
+        tree.link(&outside, "f");
+        prepared.call.run().await
+    });
+    assert_eq!(output.error.unwrap().code, ErrorCode::PathConflict);
+    assert_eq!(fs::read(&outside).unwrap(), b"one\n");
+}
+
+/// PRM-6: the prompt shows a diff of the text.
+#[test]
+fn the_preview_is_a_diff() {
+    let tree = Tree::new("edit-preview");
+    tree.file("n.txt", b"\xff\xfea\x00\n\x00");
+    let facts = tree.facts(EditFile, json!({"path": "n.txt", "edits": [{"old": "a", "new": "b"}]}));
+    assert_eq!(facts.preview, "--- a/n.txt\n+++ b/n.txt\n@@ -1 +1 @@\n-a\n+b\n");
+}
+
+/// An edit that does not apply tells what is in the file; of a sensitive one not before anybody was asked, whether the
+/// name or what it leads to is sensitive.
+#[test]
+fn sensitive_files_are_not_probed() {
+    let tree = Tree::new("edit-sensitive");
+    tree.file(".env", "TOKEN=abcdef123\n");
+    tree.file("plain", "TOKEN=abcdef123\n");
+    tree.link(".env", "to-env");
+    tree.link("plain", ".env.link");
+    let edits = json!([{"old": "TOKEN=abcdef12x", "new": "y"}]);
+    for path in [".env", "to-env", ".env.link"] {
+        let output = block_on(async {
+            let prepared = tree.prepare(EditFile, json!({"path": path, "edits": edits})).await.unwrap();
+            assert!(prepared.facts.preview.contains("does not apply"), "{path}");
+            prepared.call.run().await
+        });
+        assert_eq!(output.error.unwrap().code, ErrorCode::TextNotFound);
+    }
+    let error = block_on(tree.prepare(EditFile, json!({"path": "plain", "edits": edits}))).unwrap_err();
+    assert!(error.message.contains("abcdef123"), "{error}");
+}
+
+/// COD-5: an edit is exact, so it is applied to what others wrote; the result says that they did.
+#[test]
+fn foreign_changes_are_told() {
+    let tree = Tree::new("edit-foreign");
+    let path = tree.file("f", "one\n");
+    tree.ok(ReadFile, json!({"path": "f"}));
+    fs::write(&path, "zero\none\n").unwrap();
+    let edited = edit(&tree, "f", "one", "two");
+    assert!(edited["note"].as_str().unwrap().contains("had changed"), "{edited}");
+    assert_eq!(edit(&tree, "f", "two", "three").get("note"), None);
+}

@@ -1,0 +1,128 @@
+//! `code.list_dir` (COD-3).
+
+mod entry;
+mod flat;
+mod tree;
+
+use agent_policy::{Access, Facts};
+use agent_protocol::{ArtifactId, ErrorPayload, Permission};
+use agent_tool::{CallContext, Prepared, ToolOutput};
+use rustix::fs::fstat;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    fail,
+    overflow::{Listing, fitted},
+    place::{Folder, Found},
+    second_names::SecondNames,
+    tool::{CodeTool, blocking_call},
+    workspace::Workspace,
+};
+use entry::{Entry, Pass};
+
+/// Entries when nothing else is asked for.
+const DEFAULT_LIMIT: usize = 500;
+
+/// Lists a folder.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    path: String,
+    /// Everything below it, too, except ignored files.
+    #[serde(default)]
+    recursive: bool,
+    /// Default 500.
+    #[schemars(range(min = 1, max = 10000))]
+    limit: Option<usize>,
+}
+
+/// The result, in the contract's words.
+#[derive(Debug, Serialize)]
+pub(crate) struct Listed {
+    path: String,
+    entries: Vec<Entry>,
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifact_id: Option<ArtifactId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+impl Listing for Listed {
+    fn noun(&self) -> &'static str {
+        "entry"
+    }
+
+    fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn cut(&mut self, len: usize, artifact: Option<&ArtifactId>) {
+        self.entries.truncate(len);
+        self.truncated = true;
+        self.artifact_id = artifact.cloned();
+    }
+}
+
+pub(crate) struct ListDir(pub(crate) Workspace);
+
+impl CodeTool for ListDir {
+    type Input = Input;
+    const NAME: &'static str = "code.list_dir";
+    const PERMISSION: Permission = Permission::Readonly;
+    const TAGS: &'static [&'static str] = &["code", "filesystem", "readonly"];
+
+    fn prepare(&self, input: Input, context: CallContext) -> Result<Prepared, ErrorPayload> {
+        let folder = match self.0.find(&input.path)? {
+            Found::Folder(folder) => folder,
+            Found::Entry { .. } => {
+                return Err(fail::invalid(format!("{} is not a folder; use code.read_file", input.path)));
+            }
+            Found::Missing { folder, missing } => return Err(self.0.missing(&input.path, &folder, &missing[0])),
+        };
+        let stat = fstat(folder.fd()).map_err(|error| fail::os("look at", &input.path, &error.into()))?;
+        let names = SecondNames::new(&self.0);
+        let how = if input.recursive { " and everything below it" } else { "" };
+        let facts = Facts {
+            targets: vec![names.target(&input.path, folder.path(), Access::List, &stat)],
+            preview: format!("list {}{how}", input.path),
+            ..Facts::default()
+        };
+        let workspace = self.0.clone();
+        Ok(Prepared { facts, call: blocking_call(move || list(&workspace, &folder, &input, &context)) })
+    }
+}
+
+fn list(
+    workspace: &Workspace,
+    folder: &Folder,
+    input: &Input,
+    context: &CallContext,
+) -> Result<ToolOutput, ErrorPayload> {
+    let shown = workspace.show(folder.path());
+    folder.has_not_moved().map_err(|error| fail::conflict(&shown, format!("cannot list {shown}: {error}")))?;
+    let limit = input.limit.unwrap_or(DEFAULT_LIMIT);
+    let pass = if input.recursive {
+        tree::list(workspace, folder, limit, context)?
+    } else {
+        flat::list(folder, limit, &context.cancel)?
+    };
+    let listed =
+        Listed { path: shown, note: note(&pass), entries: pass.entries, truncated: pass.truncated, artifact_id: None };
+    fitted(listed, "entries.json", &workspace.settings().limits, context)
+}
+
+fn note(pass: &Pass) -> Option<String> {
+    let mut notes = Vec::new();
+    if let (true, Some(total)) = (pass.truncated, pass.total) {
+        notes.push(format!("{total} entries in all"));
+    }
+    if pass.sensitive > 0 {
+        notes.push(format!("{} sensitive entries are not shown", pass.sensitive));
+    }
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+//! The lines a call asked for, as its result.
+
+use std::io::{self, Read};
+
+use memchr::memchr;
+use serde::Serialize;
+
+use super::{
+    encoding::{Encoding, FromUtf16},
+    lines::{Line, LineEnd, Lines, Skipped},
+};
+
+/// Longer lines are cut. Bytes.
+const MAX_LINE: usize = 4096;
+/// A NUL among this many first bytes means that the file is no text.
+const LOOKED_AT: usize = 8 * 1024;
+
+/// Which lines.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) start_line: u64,
+    pub(crate) max_lines: u64,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    content: String,
+    truncated: bool,
+    next_start_line: Option<u64>,
+    truncated_lines: Vec<u64>,
+    binary: bool,
+    lossy: bool,
+    encoding: Option<&'static str>,
+    /// Whether there was a byte order mark: a file of nothing else has no text, but is not empty.
+    marked: bool,
+    notes: Vec<String>,
+}
+
+/// The result, in the contract's words.
+#[derive(Serialize)]
+pub(crate) struct Shown {
+    path: String,
+    content: String,
+    truncated: bool,
+    next_start_line: Option<u64>,
+    truncated_lines: Vec<u64>,
+    binary: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encoding: Option<&'static str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    lossy: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+impl Page {
+    /// Reads no more of the source than the page needs.
+    pub(crate) fn read(mut source: impl Read, wanted: Wanted) -> io::Result<Self> {
+        let mut start = Vec::new();
+        source.by_ref().take(LOOKED_AT as u64).read_to_end(&mut start)?;
+        let encoding = Encoding::of(&start);
+        let marked = !encoding.mark().is_empty();
+        let mut page = Self { encoding: encoding.name(), marked, ..Self::default() };
+        if page.encoding.is_none() && memchr(0, &start).is_some() {
+            page.binary = true;
+            return Ok(page);
+        }
+        let rest = start.split_off(encoding.mark().len());
+        let text = io::Cursor::new(rest).chain(source);
+        if page.encoding.is_some() {
+            page.fill(&mut Lines::new(FromUtf16::new(text, encoding)), wanted)?;
+        } else {
+            page.fill(&mut Lines::new(text), wanted)?;
+        }
+        Ok(page)
+    }
+
+    fn fill(&mut self, lines: &mut Lines<impl Read>, wanted: Wanted) -> io::Result<()> {
+        match lines.skip(wanted.start_line - 1)? {
+            Skipped::All if lines.at_end()? => self.past_the_end(wanted, wanted.start_line - 1),
+            Skipped::All => return self.take(lines, wanted),
+            Skipped::Ended { lines } => self.past_the_end(wanted, lines),
+            Skipped::TooLong { line } => self.given_up(line),
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, lines: &mut Lines<impl Read>, wanted: Wanted) -> io::Result<()> {
+        for number in wanted.start_line..wanted.start_line.saturating_add(wanted.max_lines) {
+            let Some(line) = lines.next(MAX_LINE)? else { return Ok(()) };
+            if memchr(0, &line.bytes).is_some() {
+                *self = Self { binary: true, ..Self::default() };
+                return Ok(());
+            }
+            self.push(number, &line);
+            if line.end == LineEnd::TooFar {
+                self.given_up(number);
+                return Ok(());
+            }
+        }
+        if !lines.at_end()? {
+            self.truncated = true;
+            self.next_start_line = wanted.start_line.checked_add(wanted.max_lines);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, number: u64, line: &Line) {
+        // A line that was cut before this one has not got its line end yet.
+        if self.truncated_lines.last().is_some_and(|last| last + 1 == number) {
+            self.content.push('\n');
+        }
+        let cut = line.length > line.bytes.len() as u64;
+        let bytes = if cut { whole_characters(&line.bytes) } else { &line.bytes };
+        let text = String::from_utf8_lossy(bytes);
+        self.lossy |= text.as_ref().as_bytes() != bytes;
+        let end = text.floor_char_boundary(MAX_LINE);
+        self.content.push_str(&text[..end]);
+        if cut || end < text.len() {
+            self.truncated = true;
+            self.truncated_lines.push(number);
+        } else if line.end == LineEnd::Newline {
+            self.content.push('\n');
+        }
+    }
+
+    fn past_the_end(&mut self, wanted: Wanted, lines: u64) {
+        self.notes.push(match lines {
+            0 if self.marked => "the file has no text, only a byte order mark".to_owned(),
+            0 => "the file is empty".to_owned(),
+            1 => format!("the file has 1 line; there is no line {}", wanted.start_line),
+            _ => format!("the file has {lines} lines; there is no line {}", wanted.start_line),
+        });
+    }
+
+    fn given_up(&mut self, line: u64) {
+        self.truncated = true;
+        self.next_start_line = None;
+        self.notes.push(format!("line {line} is longer than 64 MiB; its end was not looked for any further"));
+    }
+
+    /// The result. `size` is that of the file.
+    /// One line for people.
+    pub(crate) fn summary(&self) -> String {
+        if self.binary {
+            return "binary".to_owned();
+        }
+        let lines = crate::tool::counted(self.content.lines().count(), "line");
+        if self.truncated { format!("{lines}, more follow") } else { lines }
+    }
+
+    pub(crate) fn shown(mut self, path: String, size: u64) -> Shown {
+        if self.binary {
+            self.notes.push(format!("a binary file of {size} bytes; its content is not shown"));
+        }
+        if self.lossy {
+            self.notes.push("not valid UTF-8: \u{FFFD} stands for bytes that cannot be shown".to_owned());
+        }
+        let note = (!self.notes.is_empty()).then(|| self.notes.join("; "));
+        let Self { content, truncated, next_start_line, truncated_lines, binary, lossy, encoding, .. } = self;
+        Shown { path, content, truncated, next_start_line, truncated_lines, binary, encoding, lossy, note }
+    }
+}
+
+/// Without the beginning of a UTF-8 character that the cut went through.
+fn whole_characters(bytes: &[u8]) -> &[u8] {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
+        _ => bytes,
+    }
+}

@@ -1,0 +1,201 @@
+//! One pass through a folder, on all cores.
+
+use std::{
+    collections::HashSet,
+    mem,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::available_parallelism,
+};
+
+use ignore::overrides::Override;
+use rustix::fs::{FileType, fstat};
+
+use super::{
+    collect::{Collector, State, key},
+    file::{FileSearch, Outcome},
+    query::Query,
+    stop::Stop,
+};
+use crate::{
+    place::{Folder, Identity, OpenFile, identity, regular},
+    second_names::SecondNames,
+    traverse::{Branch, IgnoreFiles, Level, Node, Pile, Tree, share},
+    workspace::Workspace,
+};
+
+/// Bigger files are not searched. Bytes.
+const MAX_FILE: u64 = 256 * 1024 * 1024;
+/// More threads than this wait for the disk or for each other.
+const MAX_THREADS: usize = 8;
+/// So many files of a folder are searched at a stretch; the next ones may be somebody else's.
+const CHUNK: usize = 64;
+
+/// What to search, and how.
+pub(crate) struct Pass<'a> {
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) names: &'a SecondNames,
+    /// The folder, held open; files are opened through it.
+    pub(crate) folder: &'a Folder,
+    pub(crate) glob: Option<&'a Override>,
+    pub(crate) query: &'a Query,
+    pub(crate) ignore: IgnoreFiles,
+    pub(crate) limit: usize,
+    pub(crate) stop: Stop,
+    /// Files that need no second look, by [`key`].
+    pub(crate) known: Option<&'a HashSet<u64>>,
+}
+
+/// What a pass found.
+pub(crate) struct Passed {
+    pub(crate) state: State,
+    /// Entries that were passed over because they are sensitive.
+    pub(crate) sensitive: u64,
+}
+
+/// What is left to do.
+enum Job {
+    Folder(Branch),
+    Files(Arc<Level>, Vec<Node>),
+}
+
+/// A pass under way.
+struct Passing<'a> {
+    pass: &'a Pass<'a>,
+    tree: Tree<'a>,
+    collector: Collector,
+    unreadable: AtomicU64,
+    /// What must not be opened.
+    database: Vec<Identity>,
+}
+
+impl Pass<'_> {
+    pub(crate) fn run(&self) -> Passed {
+        let passing = Passing {
+            pass: self,
+            tree: Tree::new(self.folder, self.ignore, self.workspace),
+            collector: Collector::new(self.limit),
+            unreadable: AtomicU64::new(0),
+            database: self.workspace.session_database(),
+        };
+        let threads = available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+        share(Job::Folder(passing.tree.trunk()), threads, || {
+            let mut search = FileSearch::new(self.query.matcher.clone(), self.limit + 1);
+            let passing = &passing;
+            move |job, pile| match job {
+                Job::Folder(branch) => passing.folder(branch, &mut search, pile),
+                Job::Files(level, files) => passing.files(&level, &files, &mut search),
+            }
+        });
+        let sensitive = passing.tree.sensitive();
+        let mut state = passing.collector.finish();
+        state.counts.unreadable += passing.unreadable.into_inner();
+        Passed { state, sensitive }
+    }
+}
+
+impl Passing<'_> {
+    fn stopped(&self) -> bool {
+        let stopped = self.pass.stop.now();
+        if stopped {
+            self.collector.stopped();
+        }
+        stopped
+    }
+
+    fn unreadable(&self) {
+        self.unreadable.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Leaves folders in it for later, and of its files what others have time for.
+    fn folder(&self, branch: Branch, search: &mut FileSearch, pile: &Pile<Job>) {
+        if self.stopped() {
+            return;
+        }
+        let Ok(level) = self.tree.enter(branch).map(Arc::new) else { return self.unreadable() };
+        let Ok(nodes) = self.tree.nodes(&level) else { return self.unreadable() };
+        let mut files = Vec::new();
+        for node in nodes {
+            match node {
+                Ok(node) if node.kind == FileType::Directory => {
+                    if !pile.add(Job::Folder(level.branch(&node))) {
+                        self.unreadable();
+                    }
+                }
+                Ok(node) if node.kind == FileType::RegularFile && self.is_wanted(&node) => files.push(node),
+                Ok(_) => {}
+                Err(_) => return self.unreadable(),
+            }
+            if files.len() == CHUNK {
+                let files = mem::take(&mut files);
+                if !pile.is_wanted() {
+                    self.files(&level, &files, search);
+                } else if !pile.add(Job::Files(Arc::clone(&level), files)) {
+                    self.unreadable();
+                }
+            }
+        }
+        self.files(&level, &files, search);
+    }
+
+    fn is_wanted(&self, file: &Node) -> bool {
+        let Pass { glob, known, .. } = self.pass;
+        !glob.is_some_and(|glob| glob.matched(&file.path, false).is_ignore())
+            && !known.is_some_and(|known| known.contains(&key(&file.path)))
+    }
+
+    fn files(&self, level: &Level, files: &[Node], search: &mut FileSearch) {
+        for file in files {
+            if self.stopped() {
+                return;
+            }
+            if !self.collector.is_settled_before(&file.path) {
+                self.collector.add(&file.path, self.file(level, file, search));
+            }
+        }
+    }
+
+    fn file(&self, level: &Level, file: &Node, search: &mut FileSearch) -> Outcome {
+        let Some(file) = self.open(level, file) else { return Outcome::Unreadable };
+        let shown = self.pass.workspace.show(&file.path);
+        match search_file(&file, &shown, search, &self.pass.stop) {
+            Outcome::Searched { hits } if !hits.is_empty() && self.has_second_name(&file) => Outcome::SecondName,
+            outcome => outcome,
+        }
+    }
+
+    /// Opens a file without holding it first, as [`OpenFile::open`] does: with many small files that would cost as much
+    /// again as searching them. What the folder said of it has to do; whatever took its place meanwhile is opened without
+    /// waiting, and not read.
+    fn open(&self, level: &Level, file: &Node) -> Option<OpenFile> {
+        if self.database.iter().any(|(_, inode)| *inode == file.inode) {
+            return self.pass.workspace.open(&level.folder, &file.name).ok()?.ok();
+        }
+        let opened = level.folder.open_file(&file.name).ok()?;
+        let stat = fstat(&opened).ok()?;
+        if self.database.contains(&identity(&stat)) {
+            // It is closing it that would do harm: see `Workspace::open`.
+            mem::forget(opened);
+            return None;
+        }
+        let path = level.folder.path().join(&file.name);
+        regular(&stat).is_ok().then_some(OpenFile { file: opened, path, stat })
+    }
+
+    /// Whether a file that may be searched by its name may not be by another one.
+    fn has_second_name(&self, file: &OpenFile) -> bool {
+        !self.tree.is_allowed() && !self.pass.names.of(&file.stat, &file.path).is_empty()
+    }
+}
+
+/// Searches a file of many, if it is of a sane size.
+pub(crate) fn search_file(file: &OpenFile, shown: &str, search: &mut FileSearch, stop: &Stop) -> Outcome {
+    if file.size() > MAX_FILE { Outcome::TooBig } else { search.search(&file.file, MAX_FILE, shown, stop) }
+}
+
+/// Searches a file that was named, however big it is, to the end that it had when it was opened.
+pub(crate) fn search_named(file: &OpenFile, shown: &str, search: &mut FileSearch, stop: &Stop) -> Outcome {
+    search.search(&file.file, file.size().max(MAX_FILE), shown, stop)
+}

@@ -1,0 +1,194 @@
+//! What the code tools share: paths as the model writes them, and what the facts say of what they lead to.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use agent_policy::{Access, PathRules, Target, TargetKind};
+use agent_protocol::{ErrorCode, ErrorPayload};
+use agent_tool::near_files;
+use rustix::fs::FileType;
+
+use crate::{
+    fail,
+    place::{Folder, Found, Identity, OpenFile, WalkError, identity, kind_name, walk},
+    settings::CodeToolSettings,
+};
+
+/// How many entries of a folder are looked through for a name that was probably meant.
+const MAX_LOOKED_THROUGH: usize = 4096;
+
+/// No system takes longer ones, and none should be repeated in a message.
+const LONGEST_PATH: usize = 4096;
+
+/// The settings, and the questions every tool asks of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Workspace(Arc<CodeToolSettings>);
+
+impl Workspace {
+    pub(crate) fn new(settings: CodeToolSettings) -> Self {
+        Self(Arc::new(settings))
+    }
+
+    pub(crate) fn settings(&self) -> &CodeToolSettings {
+        &self.0
+    }
+
+    pub(crate) fn rules(&self) -> &PathRules {
+        &self.0.rules
+    }
+
+    pub(crate) fn project(&self) -> &Path {
+        &self.rules().places().project
+    }
+
+    /// Follows a path as the model wrote it: relative to the project, with `~` for the user's home.
+    pub(crate) fn find(&self, requested: &str) -> Result<Found, ErrorPayload> {
+        walk(&self.absolute(requested)?).map_err(|error| walk_failed(requested, &error))
+    }
+
+    fn absolute(&self, requested: &str) -> Result<PathBuf, ErrorPayload> {
+        if requested.is_empty() {
+            return Err(fail::invalid("the path is empty"));
+        }
+        if requested.len() > LONGEST_PATH {
+            return Err(fail::invalid(format!(
+                "the path is {} bytes long, and {LONGEST_PATH} are the most",
+                requested.len()
+            )));
+        }
+        if requested.contains('\0') {
+            return Err(fail::invalid("the path holds a NUL character"));
+        }
+        match requested.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                let home = self.rules().places().user_home.as_deref();
+                let home = home.ok_or_else(|| fail::invalid("`~` is not known here; write the path out"))?;
+                Ok(home.join(rest.trim_start_matches('/')))
+            }
+            _ => Ok(self.project().join(requested)),
+        }
+    }
+
+    /// Opens a file to read it.
+    pub(crate) fn open_file(&self, requested: &str) -> Result<OpenFile, ErrorPayload> {
+        match self.find(requested)? {
+            Found::Folder(_) => {
+                Err(fail::invalid(format!("{requested} is a folder; use code.list_dir to see what is in it")))
+            }
+            Found::Missing { folder, missing } => Err(self.missing(requested, &folder, &missing[0])),
+            Found::Entry { folder, name, .. } => match self.open(&folder, &name) {
+                Err(error) => Err(fail::os("open", requested, &error)),
+                Ok(Err(kind)) => Err(no_file(requested, kind)),
+                Ok(Ok(file)) => Ok(file),
+            },
+        }
+    }
+
+    /// Opens a file of a folder to read it; `Ok(Err(_))` is something that is no file.
+    ///
+    /// Not our own session database, under whatever name: this process holds it open, and closing any other descriptor of
+    /// a file drops the locks that its process has on it. Other programs would then take the database for unused.
+    pub(crate) fn open(&self, folder: &Folder, name: &OsStr) -> io::Result<Result<OpenFile, FileType>> {
+        OpenFile::open(folder, name, |found| match self.session_database().contains(&identity(found)) {
+            true => Err(io::Error::other("soong-agent itself has it open as its session database")),
+            false => Ok(()),
+        })
+    }
+
+    /// What the files of our session database are.
+    pub(crate) fn session_database(&self) -> Vec<Identity> {
+        let database = self.rules().places().session_db.as_os_str();
+        let found = ["", "-wal", "-shm"].iter().filter_map(|suffix| {
+            let mut path = database.to_owned();
+            path.push(suffix);
+            rustix::fs::stat(Path::new(&path)).ok()
+        });
+        found.map(|found| identity(&found)).collect()
+    }
+
+    /// No such file; with names that were probably meant by the first one on the way that is missing.
+    pub(crate) fn missing(&self, requested: &str, folder: &Folder, first: &OsStr) -> ErrorPayload {
+        let near = self.near(folder, first);
+        let hint = match near.as_slice() {
+            [] => String::new(),
+            near => format!("; did you mean {}?", near.join(" or ")),
+        };
+        ErrorPayload::new(ErrorCode::FileNotFound, format!("{requested} does not exist{hint}"))
+            .detail("path", requested)
+    }
+
+    /// Names are told only of folders anybody may list.
+    fn near(&self, folder: &Folder, wanted: &OsStr) -> Vec<String> {
+        if self.rules().sensitive(folder.path()).is_some() {
+            return Vec::new();
+        }
+        let names: Vec<String> = names(folder, MAX_LOOKED_THROUGH).filter_map(|name| name.into_string().ok()).collect();
+        let near = near_files(&wanted.to_string_lossy(), names.iter().map(String::as_str));
+        near.into_iter().map(|name| self.show(&folder.path().join(name))).collect()
+    }
+
+    /// A path as results tell it: relative to the project where it lies in it.
+    pub(crate) fn show(&self, path: &Path) -> String {
+        let shown = match path.strip_prefix(self.project()) {
+            Ok(rest) if rest.as_os_str().is_empty() => Path::new("."),
+            Ok(rest) => rest,
+            Err(_) => path,
+        };
+        shown.to_string_lossy().into_owned()
+    }
+}
+
+/// Up to `most` names in a folder, in no order; none if it cannot be read.
+fn names(folder: &Folder, most: usize) -> impl Iterator<Item = OsString> {
+    folder
+        .entries()
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok)
+        .map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned())
+        .filter(|name| name != "." && name != "..")
+        .take(most)
+}
+
+/// Something that cannot be read or written like a file, where a moment ago there was no folder and no link.
+pub(crate) fn no_file(requested: &str, kind: FileType) -> ErrorPayload {
+    let kind_name = kind_name(kind);
+    match kind {
+        FileType::Directory | FileType::Symlink => {
+            fail::conflict(requested, format!("{requested} keeps changing: it is a {kind_name} now"))
+        }
+        _ => fail::invalid(format!("{requested} is a {kind_name}; only regular files can be used"))
+            .detail("path", requested),
+    }
+}
+
+fn walk_failed(requested: &str, error: &WalkError) -> ErrorPayload {
+    match error {
+        WalkError::NotAFolder(_) => {
+            ErrorPayload::new(ErrorCode::FileNotFound, format!("{requested} does not exist: {error}"))
+                .detail("path", requested)
+        }
+        WalkError::Links(_) => fail::invalid(error.to_string()).detail("path", requested),
+        WalkError::Os { source, .. } => fail::os("look at", requested, source),
+    }
+}
+
+/// The facts about something that does not exist yet.
+pub(crate) fn missing_target(requested: &str, resolved: PathBuf) -> Target {
+    Target {
+        requested: requested.to_owned(),
+        resolved,
+        access: Access::Write,
+        kind: TargetKind::Missing,
+        links: 0,
+        aliases: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+use std::fs;
+
+use agent_policy::{Root, TargetKind};
+use agent_protocol::ErrorCode;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    read_file::ReadFile,
+    testing::{Tree, block_on},
+};
+
+fn ok(tree: &Tree, arguments: Value) -> Value {
+    tree.ok(WriteFile, arguments)
+}
+
+/// COD-5: the contract's result, for a new file and for one that is replaced.
+#[test]
+fn files_are_made_and_replaced() {
+    let tree = Tree::new("write");
+    assert_eq!(
+        ok(&tree, json!({"path": "a/b.txt", "content": "x"})),
+        json!({"path": "a/b.txt", "bytes_written": 1, "created": true, "overwritten": false})
+    );
+    let message = tree.refused(WriteFile, json!({"path": "a/b.txt", "content": "y"}), ErrorCode::PathConflict);
+    assert!(message.contains("overwrite"), "{message}");
+    assert_eq!(tree.read("a/b.txt"), b"x");
+    assert_eq!(
+        ok(&tree, json!({"path": "a/b.txt", "content": "yz", "overwrite": true})),
+        json!({"path": "a/b.txt", "bytes_written": 2, "created": false, "overwritten": true})
+    );
+    assert_eq!(tree.read("a/b.txt"), b"yz");
+}
+
+#[test]
+fn folders_are_made_only_if_wanted() {
+    let tree = Tree::new("write-folders");
+    let arguments = json!({"path": "new/f", "content": "", "create_dirs": false});
+    tree.refused(WriteFile, arguments, ErrorCode::FileNotFound);
+    assert!(!tree.project().join("new").exists());
+    ok(&tree, json!({"path": "f", "content": "", "create_dirs": false}));
+}
+
+/// COD-5: a file that changed since it was read is not overwritten; the session's own writes are no change.
+#[test]
+fn foreign_changes_are_not_lost() {
+    // EDIT-17
+    let tree = Tree::new("write-conflict");
+    let path = tree.file("f.txt", "one\n");
+    let overwrite = |content: &str| json!({"path": "f.txt", "content": content, "overwrite": true});
+    tree.ok(ReadFile, json!({"path": "f.txt"}));
+    ok(&tree, overwrite("two\n"));
+    ok(&tree, overwrite("three\n"));
+    fs::write(&path, "three\ntheirs\n").unwrap();
+    let message = tree.refused(WriteFile, overwrite("old view"), ErrorCode::PathConflict);
+    assert!(message.contains("read it again"), "{message}");
+    assert_eq!(tree.read("f.txt"), b"three\ntheirs\n");
+    tree.ok(ReadFile, json!({"path": "f.txt"}));
+    ok(&tree, overwrite("mine"));
+    // Touched is not changed.
+    fs::write(&path, "mine").unwrap();
+    ok(&tree, overwrite("mine again"));
+}
+
+/// TOL-9: so is one that changes between the decision and the deed.
+#[test]
+fn changes_after_the_decision_are_not_lost() {
+    let tree = Tree::new("write-meanwhile");
+    let path = tree.file("f.txt", "one\n");
+    let output = block_on(async {
+        let arguments = json!({"path": "f.txt", "content": "x", "overwrite": true});
+        let prepared = tree.prepare(WriteFile, arguments).await.unwrap();
+        fs::write(&path, "two\n").unwrap();
+        prepared.call.run().await
+    });
+    assert_eq!(output.error.unwrap().code, ErrorCode::PathConflict);
+    assert_eq!(tree.read("f.txt"), b"two\n");
+}
+
+/// The facts say where a write lands, before it does.
+#[track_caller]
+fn lands(tree: &Tree, path: &str, resolved: &str, root: Root) {
+    let facts = tree.facts(WriteFile, json!({"path": path, "content": "x"}));
+    let target = &facts.targets[0];
+    assert_eq!(target.resolved, tree.root.join(resolved), "{path}");
+    assert_eq!(tree.rules().root_of(&target.resolved), root, "{path}");
+}
+
+/// PATH-01: a sibling with the same prefix is outside, however it is spelled.
+#[test]
+fn siblings_are_outside() {
+    let tree = Tree::new("write-sibling");
+    fs::create_dir(tree.root.join("ws2")).unwrap();
+    let absolute = tree.root.join("ws2/x").display().to_string();
+    for path in ["../ws2/x", "a/../../ws2/x", "./././../ws2/x", &absolute] {
+        lands(&tree, path, "ws2/x", Root::Outside);
+    }
+    lands(&tree, "a/../x", "ws/x", Root::Project);
+    assert!(!tree.root.join("ws2/x").exists());
+}
+
+/// PATH-02: a link in the project that leads out leads out; one that stays in is fine.
+#[test]
+fn links_lead_where_they_lead() {
+    let tree = Tree::new("write-links");
+    tree.link(tree.root.join("outside"), "out");
+    tree.link("real", "in");
+    fs::create_dir(tree.project().join("real")).unwrap();
+    lands(&tree, "out/x", "outside/x", Root::Outside);
+    lands(&tree, "out/new/deep/x", "outside/new/deep/x", Root::Outside);
+    lands(&tree, "in/x", "ws/real/x", Root::Project);
+    assert_eq!(fs::read_dir(tree.root.join("outside")).unwrap().count(), 0);
+    ok(&tree, json!({"path": "in/x", "content": "x"}));
+    assert_eq!(tree.read("real/x"), b"x");
+}
+
+/// PATH-04: a link to nothing leads to where the file would be made.
+#[test]
+fn dangling_links_lead_out() {
+    let tree = Tree::new("write-dangling");
+    tree.link(tree.root.join("outside/new"), "draft.txt");
+    tree.link(tree.root.join("outside"), "dirlink");
+    lands(&tree, "draft.txt", "outside/new", Root::Outside);
+    lands(&tree, "dirlink/missing/x", "outside/missing/x", Root::Outside);
+    let facts = tree.facts(WriteFile, json!({"path": "draft.txt", "content": "x"}));
+    assert_eq!((facts.targets[0].kind, facts.targets[0].links), (TargetKind::Missing, 0));
+    assert!(!tree.root.join("outside/new").exists());
+    // Once allowed, the link stays one.
+    ok(&tree, json!({"path": "draft.txt", "content": "x"}));
+    assert_eq!(fs::read(tree.root.join("outside/new")).unwrap(), b"x");
+    assert!(tree.project().join("draft.txt").is_symlink());
+}
+
+/// PATH-06, PATH-09: control files and our own home are told by the rules from the resolved target, whatever was
+/// written.
+#[test]
+fn control_files_are_recognised() {
+    let tree = Tree::new("write-control");
+    fs::create_dir(tree.project().join(".git")).unwrap();
+    tree.link(".git", "g");
+    let resolved = |path: &str| {
+        let facts = tree.facts(WriteFile, json!({"path": path, "content": "x"}));
+        facts.targets[0].resolved.clone()
+    };
+    for path in [".git/hooks/pre-commit", ".git/config", ".GIT/config", "sub/.git/hooks/x", "g/config"] {
+        assert!(tree.rules().control(&resolved(path)).is_some(), "{path}");
+    }
+    assert!(tree.rules().control(&resolved(".gitignore")).is_none());
+    tree.link(tree.root.join("home"), "h");
+    assert!(tree.rules().forbidden_write(&resolved("h/hooks.json")).is_some());
+}
+
+/// PATH-11: a write gives a file of many names its own content and leaves the other names theirs.
+#[test]
+fn other_names_keep_their_content() {
+    let tree = Tree::new("write-hard-link");
+    let other = tree.root.join("outside/config");
+    fs::write(&other, "theirs").unwrap();
+    fs::hard_link(&other, tree.project().join("f")).unwrap();
+    let facts = tree.facts(WriteFile, json!({"path": "f", "content": "x", "overwrite": true}));
+    assert_eq!(facts.targets[0].links, 2);
+    ok(&tree, json!({"path": "f", "content": "x", "overwrite": true}));
+    assert_eq!((fs::read(&other).unwrap(), tree.read("f")), (b"theirs".to_vec(), b"x".to_vec()));
+}
+
+/// COD-5: what is no file is not replaced by one.
+#[test]
+fn what_is_no_file_is_refused() {
+    let tree = Tree::new("write-special");
+    tree.pipe("pipe");
+    fs::create_dir(tree.project().join("d")).unwrap();
+    let refused = |path: &str, code| {
+        tree.refused(WriteFile, json!({"path": path, "content": "x", "overwrite": true}), code);
+    };
+    refused("pipe", ErrorCode::ValidationError);
+    refused("/dev/null", ErrorCode::ValidationError);
+    refused("d", ErrorCode::PathConflict);
+    refused("new/", ErrorCode::ValidationError);
+    refused("pipe/x", ErrorCode::FileNotFound);
+}
+
+/// A file that is protected from writing is not replaced either, though the system would let us.
+#[cfg(target_os = "linux")]
+#[test]
+fn protected_files_are_left_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let tree = Tree::new("write-protected");
+    fs::set_permissions(tree.file("f", "x"), fs::Permissions::from_mode(0o444)).unwrap();
+    let workspace = tree.workspace();
+    let found = crate::testing::without_privileges(|| Destination::find(&workspace, "f", 100).map(|_| ()));
+    let error = found.unwrap_err();
+    assert_eq!((error.code, &error.details["kind"]), (ErrorCode::PermissionDenied, &json!("os_permission")));
+}
+
+/// PRM-6: the prompt shows a diff.
+#[test]
+fn the_preview_is_a_diff() {
+    let tree = Tree::new("write-preview");
+    tree.file("f", "a\nb\n");
+    let facts = tree.facts(WriteFile, json!({"path": "f", "content": "a\nc\n", "overwrite": true}));
+    assert_eq!(facts.preview, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
+}
+
+/// RUN-12: a call that is late, or cancelled, writes nothing.
+#[test]
+fn late_and_cancelled_calls_write_nothing() {
+    let tree = Tree::new("write-late");
+    let late: [fn(&CallContext); 2] = [
+        |context| {
+            context.fence.close();
+        },
+        |context| context.cancel.cancel(),
+    ];
+    for end in late {
+        let output = block_on(async {
+            let prepared = tree.prepare(WriteFile, json!({"path": "new/f", "content": "x"})).await.unwrap();
+            end(&tree.context);
+            prepared.call.run().await
+        });
+        assert_eq!(output.error.unwrap().code, ErrorCode::Cancelled);
+        assert!(!tree.project().join("new").exists());
+    }
+}

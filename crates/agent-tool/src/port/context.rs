@@ -1,0 +1,53 @@
+//! What a call is handed beside its arguments; nothing in it comes from the model (TOL-3).
+
+use std::{fmt, sync::Arc};
+
+use agent_policy::KnownSecrets;
+use agent_protocol::{AgentId, RunId, SessionId, ToolCallId};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    artifact::ArtifactSink, fence::Fence, loaded::LoadedContext, progress::ProgressSink, versions::FileVersions,
+};
+
+/// Who calls, and the way to everything a call may need from its run.
+#[derive(Clone)]
+pub struct CallContext {
+    /// The session.
+    pub session_id: SessionId,
+    /// The agent whose model made the call.
+    pub agent_id: AgentId,
+    /// The run.
+    pub run_id: RunId,
+    /// The call.
+    pub tool_call_id: ToolCallId,
+    /// Asks the call to stop soon, with what it has.
+    pub cancel: CancellationToken,
+    /// Passed right before every side effect.
+    pub fence: Fence,
+    /// Shows what the call is doing.
+    pub progress: ProgressSink,
+    /// Takes output that is too big for a result.
+    pub artifacts: Arc<dyn ArtifactSink>,
+    /// Knows what the session last saw of a file.
+    pub versions: Arc<dyn FileVersions>,
+    /// Knows what is in the conversation because it was loaded.
+    pub loaded: Arc<dyn LoadedContext>,
+    /// A result bigger than this goes to an artifact, and its head stays (ART-2). Bytes.
+    pub result_bytes: usize,
+    /// Takes secrets out of what commands print and of what becomes an artifact.
+    pub secrets: KnownSecrets,
+}
+
+impl fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallContext")
+            .field("session_id", &self.session_id)
+            .field("agent_id", &self.agent_id)
+            .field("run_id", &self.run_id)
+            .field("tool_call_id", &self.tool_call_id)
+            .field("cancelled", &self.cancel.is_cancelled())
+            .field("fence", &self.fence)
+            .finish_non_exhaustive()
+    }
+}
