@@ -30,7 +30,7 @@ pub(crate) enum BenchError {
     #[error("there is nothing to take a median of")]
     Nothing,
     #[error("the redactor cannot be made")]
-    Patterns { source: agent_policy::PatternsError },
+    Patterns { source: agent_redact::PatternsError },
     #[error("the bare search cannot be built")]
     Search { source: aho_corasick::BuildError },
     #[error("a request of soong-agent cannot be read")]

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agent_code::{CodeLimits, CodeToolSettings, code_tools};
-use agent_policy::{KnownSecrets, PathRules, Places};
+use agent_policy::{PathRules, Places};
 use agent_protocol::{AgentId, Object, RunId, SessionId, ToolCallId};
+use agent_redact::KnownSecrets;
 use agent_tool::{
     ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NothingLoaded, ProgressSink, Registry,
     Tool, ToolOutput,

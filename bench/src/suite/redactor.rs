@@ -4,7 +4,7 @@ use std::fs;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
-use agent_policy::{PatternsError, SecretPatterns};
+use agent_redact::{PatternsError, SecretPatterns};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use crate::BenchError;

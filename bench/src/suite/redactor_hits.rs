@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use agent_policy::SecretPatterns;
+use agent_redact::SecretPatterns;
 use agent_testkit::scratch;
 
 use crate::BenchError;

@@ -11,8 +11,9 @@ mod hint;
 
 use std::{os::unix::ffi::OsStrExt, path::Path};
 
-use agent_policy::{Facts, quote_name};
+use agent_policy::Facts;
 use agent_protocol::{ErrorPayload, Permission};
+use agent_redact::quote_name;
 use agent_tool::{CallContext, Prepared, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

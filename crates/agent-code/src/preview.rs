@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt::Write, time::Duration};
 
-use agent_policy::{escape_word, quote_name};
+use agent_redact::{escape_word, quote_name};
 use similar::TextDiff;
 
 use crate::{read_file::Encoding, tool::counted};

@@ -7,8 +7,9 @@ mod progress;
 mod result;
 mod ties;
 
-use agent_policy::{Facts, quote_argv};
+use agent_policy::Facts;
 use agent_protocol::{ErrorPayload, Permission, ToolDefinition};
+use agent_redact::quote_argv;
 use agent_tool::{CallContext, Prepared, ToolOutput};
 use futures::{FutureExt, future::join};
 use serde_json::Value;

@@ -8,8 +8,12 @@ mod settings;
 mod verdict;
 
 use agent_protocol::{DecisionKind, ErrorCode, Permission, ToolDefinition};
+use agent_redact::escape_word;
 
-use crate::{Access, Facts, PathRules, escape_word};
+use crate::{
+    facts::{Access, Facts},
+    paths::PathRules,
+};
 use assess::Assessment;
 pub use grants::Grants;
 pub use scope::GrantKey;
@@ -35,8 +39,8 @@ pub fn decide(
     if definition.is_of_core() {
         return Verdict::Allow { because: "it is core's own and changes nothing outside".to_owned() };
     }
-    if let Some(denied) = network::refused(definition, facts, &settings.network) {
-        return denied;
+    if let Some(reason) = network::refused(definition, facts, &settings.network) {
+        return Verdict::Deny { code: ErrorCode::PermissionDenied, reason };
     }
     if settings.readonly == Stance::Deny && definition.permission == Permission::Readonly {
         return reading_is_off(definition);

@@ -7,7 +7,7 @@ use std::{
     sync::LazyLock,
 };
 
-use crate::{PathRules, Places, Root, paths::MAX_PATH};
+use crate::paths::{PathRules, Places, Root, words::MAX_PATH};
 
 /// The contract's default list.
 const SENSITIVE: [&str; 8] = ["~/.ssh", "~/.gnupg", "~/.aws", "~/.config/gcloud", "*.pem", "*.key", ".env", ".env.*"];

@@ -1,89 +1,25 @@
 //! Which folder a path lies in, and whether it is sensitive, under control or protected.
 
+mod error;
 mod fold;
 mod pattern;
 mod places;
 mod tables;
-mod words;
+mod why;
+pub(crate) mod words;
 
 use std::{
     borrow::Cow,
-    fmt,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
+use agent_redact::quote_name;
+pub use error::RulesError;
 use fold::{bare_path, covers, fold_path, original_of, spellings};
 use pattern::PatternSet;
+use places::is_resolved;
 pub use places::{Places, Root};
-pub(crate) use words::MAX_PATH;
-
-use crate::display::quote_name;
-
-/// Why the rules cannot be built.
-#[derive(Debug, thiserror::Error)]
-pub enum RulesError {
-    /// A place is relative or not normalised; it could not be compared with resolved paths.
-    #[error("the {place} folder {} is not an absolute, resolved path", path.display())]
-    Place {
-        /// Which place.
-        place: &'static str,
-        /// What was given.
-        path: PathBuf,
-    },
-    /// A pattern without a name.
-    #[error("the sensitive path {pattern:?} names nothing")]
-    Empty {
-        /// The pattern.
-        pattern: String,
-    },
-    /// A pattern with `.` or `..`, which no resolved path has.
-    #[error("the sensitive path {pattern:?} has a `.` or `..` in it and would never match")]
-    Dots {
-        /// The pattern.
-        pattern: String,
-    },
-    /// `~name/…`: nobody here knows other people's homes.
-    #[error("the sensitive path {pattern:?} names another user's home; write the folder out")]
-    OtherHome {
-        /// The pattern.
-        pattern: String,
-    },
-    /// Not a glob.
-    #[error("the sensitive path {pattern:?} is not a valid pattern")]
-    Glob {
-        /// The pattern.
-        pattern: String,
-        /// What is wrong with it.
-        source: globset::Error,
-    },
-    /// Each pattern is fine, all together are too much.
-    #[error("the sensitive paths together cannot be compiled")]
-    Set {
-        /// What is too much.
-        source: globset::Error,
-    },
-}
-
-/// Why a path is not an ordinary one; its `Display` is for people: "may hold secrets (.env.*)".
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Why {
-    /// The rule that matched, as it is written in the configuration or in the documentation.
-    pub pattern: String,
-    /// What it means, as the rest of a sentence that begins with the path.
-    pub because: String,
-}
-
-impl Why {
-    fn new(pattern: impl Into<String>, because: &str) -> Self {
-        Self { pattern: pattern.into(), because: because.to_owned() }
-    }
-}
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.because, self.pattern)
-    }
-}
+pub use why::Why;
 
 /// What the words for a sensitive path say.
 const SECRETS: &str = "may hold secrets";
@@ -266,11 +202,6 @@ impl PathRules {
 fn control(table: &[(&str, &str)], places: &Places) -> Result<PatternSet, RulesError> {
     let rule = |(pattern, because): &(&str, &str)| Ok((pattern::parse(pattern, places)?, Why::new(*pattern, because)));
     PatternSet::new(table.iter().map(rule).collect::<Result<_, RulesError>>()?)
-}
-
-/// Absolute and without `..`; what the caller owes, checked where a slip would permit something.
-fn is_resolved(path: &Path) -> bool {
-    path.is_absolute() && !path.components().any(|part| part == Component::ParentDir)
 }
 
 #[cfg(test)]

@@ -3,11 +3,9 @@
 use std::path::Path;
 
 use agent_protocol::Object;
+use agent_redact::{KnownSecrets, escape_bounded, quote_name, shown_command, shown_word};
 
-use crate::{
-    Facts, KnownSecrets,
-    display::{escape_bounded, quote_name, shown_command, shown_word},
-};
+use crate::facts::Facts;
 
 /// A size for [`RequestSummary::args_summary`] that shows a usual diff whole, bytes.
 pub const ARGS_SUMMARY_BYTES: usize = 16 * 1024;

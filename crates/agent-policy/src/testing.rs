@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use agent_protocol::{Object, Permission, ToolDefinition};
 use proptest::test_runner::Config;
 
-use crate::{Access, CodeFile, Command, Facts, PathRules, Places, Target, TargetKind};
+use crate::{
+    facts::{Access, CodeFile, Command, Facts, Target, TargetKind},
+    paths::{PathRules, Places},
+};
 
 /// The contract's default list.
 pub(crate) const SENSITIVE: &[&str] =

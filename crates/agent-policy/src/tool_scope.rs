@@ -4,7 +4,7 @@ use std::{collections::HashSet, fmt};
 
 use agent_protocol::{AgentRole, Permission, ToolDefinition};
 
-use crate::{PolicySettings, Stance};
+use crate::decision::{PolicySettings, Stance};
 
 /// What narrows the registry down to the effective tool set of a run: the hard permission boundary. Nothing widens it.
 #[derive(Debug, Clone, Copy)]

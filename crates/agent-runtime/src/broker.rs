@@ -4,13 +4,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_policy::{
-    ARGS_SUMMARY_BYTES, Facts, PathRules, PolicySettings, Question, Verdict, decide, quote_name, request_summary,
-};
+use agent_policy::{ARGS_SUMMARY_BYTES, Facts, PathRules, PolicySettings, Question, Verdict, decide, request_summary};
 use agent_protocol::{
     DecisionKind, ErrorCode, ErrorPayload, EventDraft, EventType, Level, Object, PermissionDecision, PermissionRequest,
     PermissionRequestId, ToolCallId, ToolDefinition,
 };
+use agent_redact::quote_name;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;

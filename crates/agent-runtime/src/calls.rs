@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use agent_engine::{BudgetError, Input, Outcome, ResultKind, Verdict};
-use agent_policy::{Facts, SecretPatterns, quote_argv, shorten};
+use agent_policy::Facts;
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, Object, ToolCall, ToolCallId, ToolDefinition};
+use agent_redact::{SecretPatterns, quote_argv, shorten};
 use agent_store::ArtifactWriter;
 use agent_tool::{CallContext, Fence, Prepared, PreparedCall, ProgressSink, Registry, Tool, ToolOutput};
 use futures::FutureExt;

@@ -1,7 +1,7 @@
 //! Why a run could not be started.
 
-use agent_policy::quote_argv;
 use agent_protocol::{AgentId, ErrorCode, ErrorPayload, NodeId, RunId, SessionId};
+use agent_redact::quote_argv;
 use agent_store::StoreError;
 
 use crate::archive::Missing;
@@ -88,7 +88,7 @@ pub enum RuntimeError {
     },
     /// What looks like a secret cannot be searched for, so nothing is shown.
     #[error(transparent)]
-    Patterns(#[from] agent_policy::PatternsError),
+    Patterns(#[from] agent_redact::PatternsError),
     /// Work beside the caller's ended without a result.
     #[error("{work} broke off; this is a fault of soong-agent")]
     BrokeOff {

@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use agent_policy::SecretPatterns;
 use agent_protocol::{
     ContentBlock, EventId, EventType, Level, NodeId, Object, RunId, RuntimeEvent, SessionId, Timestamp, ToolCallId,
 };
+use agent_redact::SecretPatterns;
 use agent_store::{SessionStore, StoreError};
 use tokio::sync::Notify;
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use agent_engine::{Input, RequestNo};
 use agent_llm::ProviderAdapter;
-use agent_policy::SecretStream;
 use agent_protocol::{
     ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelEvent, ModelFault, ModelRequest, Object, Reply,
 };
+use agent_redact::SecretStream;
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 

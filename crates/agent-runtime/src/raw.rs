@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_llm::{RawExchange, RawSink};
-use agent_policy::SecretPatterns;
 use agent_protocol::{Object, RunId, SessionId};
+use agent_redact::SecretPatterns;
 use agent_store::{ArtifactWriter, StoreError, Write};
 use serde_json::json;
 

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use agent_policy::{KnownSecrets, Redacted, SecretPatterns};
 use agent_protocol::{ContentBlock, ErrorPayload, Object, Reply, ToolCallId};
+use agent_redact::{KnownSecrets, Redacted, SecretPatterns};
 use serde_json::Value;
 
 /// What finds secrets: by their values, or by their looks.

@@ -3,10 +3,10 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use agent_llm::ProviderAdapter;
-use agent_policy::SecretPatterns;
 use agent_protocol::{
     ContentBlock, EventType, RunId, RunMode, RunStatus, RuntimeEvent, SessionId, ToolClass, ToolDefinition,
 };
+use agent_redact::SecretPatterns;
 use agent_store::{ArtifactWriter, SessionArchive, SessionStore};
 use agent_tool::{RegisterError, Tool};
 use tokio::sync::watch;

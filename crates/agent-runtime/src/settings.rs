@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use agent_engine::{BudgetConfig, Compacting, Limits, ModelSettings};
 use agent_llm::ProviderAdapter;
-use agent_policy::{KnownSecrets, PathRules, PolicySettings, SecretPatterns, ToolScope};
+use agent_policy::{PathRules, PolicySettings, ToolScope};
 use agent_protocol::AgentRole;
+use agent_redact::{KnownSecrets, SecretPatterns};
 use agent_store::{ArtifactWriter, SessionArchive, SessionStore};
 use agent_tool::{Registry, Tool};
 

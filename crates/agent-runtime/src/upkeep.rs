@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use agent_engine::{CompactMode, Compacted, CompactionPlan, Finished, finish_compaction};
 use agent_llm::ProviderAdapter;
-use agent_policy::SecretPatterns;
 use agent_protocol::{
     AgentId, AgentStatus, AgentType, EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelFault,
     ModelRequest, Object, Reply, RunId, RunPatch, RunStatus, Usage,
 };
+use agent_redact::SecretPatterns;
 use agent_store::{ArtifactWriter, Commit, NewAgent, NewRun, SessionStore, StoreError, Write};
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};

@@ -9,8 +9,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use agent_policy::KnownSecrets;
 use agent_protocol::{AgentId, ArtifactId, Object, RunId, SessionId, ToolCallId};
+use agent_redact::KnownSecrets;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 

@@ -8,7 +8,8 @@ use agent_code::code_tools;
 use agent_config::{Config, Loaded, Places};
 use agent_engine::Budgets;
 use agent_llm::{ProviderFactory, ProviderRegistry};
-use agent_policy::{PathRules, SecretPatterns};
+use agent_policy::PathRules;
+use agent_redact::SecretPatterns;
 use agent_runtime::{
     Memory, PermissionCallback, Ports, RawExchanges, Runtime, RuntimeSettings, check_budgets, core_tools,
 };

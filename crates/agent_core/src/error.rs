@@ -45,10 +45,10 @@ pub enum BuildError {
     Paths(#[from] agent_policy::RulesError),
     /// The secrets named by the configuration cannot be watched for.
     #[error(transparent)]
-    Secrets(#[from] agent_policy::SecretsError),
+    Secrets(#[from] agent_redact::SecretsError),
     /// The rules for what looks like a secret cannot be compiled.
     #[error(transparent)]
-    Patterns(#[from] agent_policy::PatternsError),
+    Patterns(#[from] agent_redact::PatternsError),
     /// A tool cannot be registered.
     #[error(transparent)]
     Tool(#[from] agent_tool::RegisterError),

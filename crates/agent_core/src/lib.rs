@@ -49,7 +49,7 @@ pub use agent_library::memory::{
 pub use agent_llm::{
     KeySource, ModelStream, ProviderAdapter, ProviderError, ProviderFactory, ProviderRegistry, ProviderSettings,
 };
-pub use agent_policy::{Withheld, escape_for_terminal, quote_argv, shorten};
+pub use agent_policy::Withheld;
 pub use agent_protocol::{
     AgentDefinition, AgentId, AgentRole, ArtifactId, ArtifactRef, ContentBlock, DecisionKind, DefinitionSource,
     EndReason, ErrorCode, ErrorPayload, ErrorType, EventId, EventType, IdError, JsonBlock, Level, ModelEvent,
@@ -58,6 +58,7 @@ pub use agent_protocol::{
     RuntimeEvent, SessionId, StopKind, StopReason, SystemBlock, SystemPrompt, TextBlock, Timestamp, ToolCall,
     ToolCallId, ToolChoice, ToolClass, ToolDefinition, ToolList, ToolResult, ToolResultBlock, Usage, WireMemo,
 };
+pub use agent_redact::{escape_for_terminal, quote_argv, shorten};
 pub use agent_runtime::{
     AgentInfo, Archive, ArtifactCleanup, ArtifactInfo, Background, BlockReport, BranchError, CallbackError,
     CancelResult, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult, CompactionBegun, CompactionOutcome,

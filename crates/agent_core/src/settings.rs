@@ -14,8 +14,9 @@ use agent_engine::{BudgetConfig, Compacting, Limits, ModelSettings, Price, Recov
 use agent_library::AssetId;
 use agent_library::instructions::InstructionPlaces;
 use agent_llm::{KeySource, ProviderSettings, ProxySettings, RetrySettings};
-use agent_policy::{HostList, KnownSecrets, NetworkPolicy, PathRules, Places, PolicySettings, SecretsError};
+use agent_policy::{HostList, NetworkPolicy, PathRules, Places, PolicySettings};
 use agent_protocol::{Object, ToolChoice};
+use agent_redact::{KnownSecrets, SecretsError};
 use agent_runtime::{ContextPlaces, CoreToolSettings, MemorySettings, RuntimeSettings, blocks, project_name};
 use agent_store::{Clock, StoreSettings};
 use agent_tool::ToolOverride;

@@ -6,8 +6,8 @@ use std::io;
 use std::time::Duration;
 
 use agent_llm::{KeySource, ProviderError, ProviderRegistry, ProviderSettings, ProxySettings};
-use agent_policy::escape_for_terminal;
 use agent_protocol::Object;
+use agent_redact::escape_for_terminal;
 use clap::Args;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! A check, and what comes of it.
 
-use agent_policy::{escape_for_terminal, shorten};
+use agent_redact::{escape_for_terminal, shorten};
 use futures::future::BoxFuture;
 
 use super::target::Target;

@@ -10,8 +10,8 @@ use std::{
 };
 
 use agent_exec::{Capture, CommandSpec, Kept, Output, Spill, Stdin};
-use agent_policy::{KnownSecrets, SecretStream};
 use agent_protocol::ArtifactId;
+use agent_redact::{KnownSecrets, SecretStream};
 use agent_tool::{ArtifactFile, ArtifactSink, CallContext};
 
 use super::plan::Plan;

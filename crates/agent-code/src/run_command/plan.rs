@@ -9,8 +9,9 @@ use std::{
 };
 
 use agent_exec::{ProgramError, resolve_program};
-use agent_policy::{Command, KnownSecrets, quote_argv, shorten};
+use agent_policy::Command;
 use agent_protocol::{ErrorCode, ErrorPayload};
+use agent_redact::{KnownSecrets, quote_argv, shorten};
 
 use super::{
     input::Input,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use agent_exec::{Progress, ProgressSink};
-use agent_policy::KnownSecrets;
 use agent_protocol::Object;
+use agent_redact::KnownSecrets;
 use agent_tool::CallContext;
 use tokio::sync::watch;
 

@@ -11,8 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_policy::KnownSecrets;
 use agent_protocol::ErrorCode;
+use agent_redact::KnownSecrets;
 use agent_tool::{ProgressSink, Tool, testing::Shelf};
 use serde_json::{Value, json};
 

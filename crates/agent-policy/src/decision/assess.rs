@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use agent_protocol::{Permission, ToolDefinition};
+use agent_redact::{escape_word, quote_name, shown_name, shown_word};
 
 use super::{
     network,
     settings::{NetworkPolicy, PolicySettings, Stance},
 };
 use crate::{
-    Access, Command, Facts, PathRules, Root, Target,
-    display::{escape_word, quote_name, shown_name, shown_word},
-    paths::MAX_PATH,
+    facts::{Access, Command, Facts, Target},
+    paths::{PathRules, Root, words::MAX_PATH},
 };
 
 /// How many reasons a question lists; the rest is counted.

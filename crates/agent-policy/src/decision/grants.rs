@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::GrantKey;
+use super::scope::GrantKey;
 
 /// The grants of one session: a plain value, held in memory while the session is open and never stored (PRM-3).
 ///

@@ -1,21 +1,19 @@
 //! Calls that talk to other hosts (PRM-7, PRM-12).
 
-use agent_protocol::{ErrorCode, Permission, ToolDefinition};
+use agent_protocol::{Permission, ToolDefinition};
+use agent_redact::{escape_word, shown_word};
 
-use super::{
-    settings::{NetworkPolicy, Stance},
-    verdict::Verdict,
-};
-use crate::{Facts, display::shown_word, escape_word};
+use super::settings::{NetworkPolicy, Stance};
+use crate::facts::Facts;
 
 /// Whether a call talks to other hosts, as far as its tool says.
 pub(super) fn talks(definition: &ToolDefinition, facts: &Facts) -> bool {
     facts.network_host.is_some() || definition.has_tag(ToolDefinition::NETWORK)
 }
 
-/// The denial of a call to a host that tools may not reach, or that nobody trusts where only trusted ones may be reached.
+/// Why a call is denied: it goes to a host that tools may not reach, or that nobody trusts where only trusted ones may be reached.
 /// A host that the tool does not tell is neither inside a limit nor trusted.
-pub(super) fn refused(definition: &ToolDefinition, facts: &Facts, policy: &NetworkPolicy) -> Option<Verdict> {
+pub(super) fn refused(definition: &ToolDefinition, facts: &Facts, policy: &NetworkPolicy) -> Option<String> {
     if !talks(definition, facts) {
         return None;
     }
@@ -31,7 +29,7 @@ pub(super) fn refused(definition: &ToolDefinition, facts: &Facts, policy: &Netwo
         || format!("the host that {} talks to is not told in advance, so it", escape_word(&definition.name)),
         shown_word,
     );
-    Some(Verdict::Deny { code: ErrorCode::PermissionDenied, reason: format!("{subject} {why}") })
+    Some(format!("{subject} {why}"))
 }
 
 /// Why a call must be asked for because of the host; nothing where it need not. The lists spare questions for readonly tools

@@ -3,11 +3,12 @@
 use std::{collections::BTreeSet, path::PathBuf};
 
 use agent_protocol::{Permission, ToolDefinition};
+use agent_redact::{escape_word, shown_word};
 
 use super::{assess::Assessment, network, settings::canonical_host};
 use crate::{
-    Access, CodeFile, Command, Facts, PathRules, Target, TargetKind,
-    display::{escape_word, shown_word},
+    facts::{Access, CodeFile, Command, Facts, Target, TargetKind},
+    paths::PathRules,
 };
 
 /// The longest preview a grant for exactly one call may hold, bytes: grants live as long as the session.

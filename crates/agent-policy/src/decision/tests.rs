@@ -5,7 +5,8 @@ use agent_protocol::Permission;
 
 use super::*;
 use crate::{
-    CodeFile, Facts, Places, TargetKind,
+    facts::{CodeFile, Facts, TargetKind},
+    paths::Places,
     testing::{command, edit_file, places, read_file, rules, rules_for, run_command, target, tool, touching},
 };
 

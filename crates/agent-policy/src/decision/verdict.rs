@@ -2,7 +2,7 @@
 
 use agent_protocol::{DecisionKind, ErrorCode};
 
-use super::GrantKey;
+use super::scope::GrantKey;
 
 /// The decision about a call.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,8 +10,10 @@ use std::{
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::{
-    Places, RulesError, Why,
+    error::RulesError,
     fold::{clean, fold, name_of, prefixes},
+    places::Places,
+    why::Why,
 };
 use shape::Shape;
 

@@ -1,8 +1,8 @@
 //! The folders that matter.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use super::{RulesError, Why, fold::fold_path};
+use super::{error::RulesError, fold::fold_path, why::Why};
 
 /// The folders decisions depend on: absolute, with every link resolved. A trailing slash does no harm.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,9 +106,14 @@ impl Places {
 }
 
 fn checked(place: &'static str, path: &Path) -> Result<PathBuf, RulesError> {
-    if !super::is_resolved(path) {
+    if !is_resolved(path) {
         return Err(RulesError::Place { place, path: path.to_path_buf() });
     }
     // Drops a trailing slash and inner `.`, which comparing by components would not see but printing would show.
     Ok(path.components().collect())
+}
+
+/// Absolute and without `..`; what the caller owes, checked where a slip would permit something.
+pub(super) fn is_resolved(path: &Path) -> bool {
+    path.is_absolute() && !path.components().any(|part| part == Component::ParentDir)
 }

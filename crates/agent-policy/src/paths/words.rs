@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    PathRules, Why,
+    PathRules,
     fold::{clean, covers, fold_path, spellings},
+    why::Why,
 };
 
 /// What separates paths inside a word: `--file=.env`, `-v ~/.ssh:/x`, `@.env`, `type=bind,source=…`, and the syntax of

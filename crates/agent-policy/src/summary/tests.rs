@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    Access,
+    facts::Access,
     testing::{command, target, touching},
 };
 

@@ -1,5 +1,8 @@
 use super::*;
-use crate::{HostList, NetworkPolicy, testing::tool};
+use crate::{
+    decision::{HostList, NetworkPolicy},
+    testing::tool,
+};
 
 const AGENT_TOOLS: &[&str] = &[
     "agent.list_agent_definitions",

@@ -134,7 +134,7 @@ impl TurnReport {
         RequestContext::read(&self.context)
     }
 
-    fn show(&mut self, patterns: &agent_policy::SecretPatterns) {
+    fn show(&mut self, patterns: &agent_redact::SecretPatterns) {
         in_object(patterns, &mut self.context);
         self.error.iter_mut().for_each(|error| {
             in_error(patterns, error);

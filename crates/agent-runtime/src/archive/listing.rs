@@ -1,7 +1,7 @@
 //! Sessions as they stand in lists.
 
-use agent_policy::SecretPatterns;
 use agent_protocol::{ContentBlock, EventType, Node, NodeId, Role, RunStatus, RuntimeEvent, Timestamp};
+use agent_redact::SecretPatterns;
 use agent_store::{Owner, RunRow, SearchHit, SessionSummary};
 use serde_json::Value;
 

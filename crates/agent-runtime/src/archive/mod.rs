@@ -11,8 +11,8 @@ mod screen;
 
 use std::sync::Arc;
 
-use agent_policy::SecretPatterns;
 use agent_protocol::{Node, NodeId, RunId, SessionId};
+use agent_redact::SecretPatterns;
 use agent_store::{Lease, ReplayScope, RunRow, SessionArchive, SessionFilter, SessionRow, SessionStore, StoreError};
 
 pub use cleanup::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult};

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use agent_policy::{PatternsError, SecretPatterns};
 use agent_protocol::{ModelMessage, ModelRequest, Node, Object, RuntimeEvent};
+use agent_redact::{PatternsError, SecretPatterns};
 use agent_store::{AgentRow, ArtifactRow, ReplayPage, RunRow, SessionRow, StoreError};
 use serde_json::Value;
 

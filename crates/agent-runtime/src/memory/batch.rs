@@ -4,8 +4,8 @@
 //! say, are nobody's statement.
 
 use agent_engine::TokenCounter;
-use agent_policy::SecretPatterns;
 use agent_protocol::{AgentId, ContentBlock, Node, NodeType, Role, SessionId};
+use agent_redact::SecretPatterns;
 use agent_store::{SessionStore, StoreError};
 use serde::Serialize;
 

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use agent_policy::SecretPatterns;
 use agent_protocol::SessionId;
+use agent_redact::SecretPatterns;
 use agent_store::SessionStore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};

@@ -3,11 +3,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent_engine::{ContextMark, TokenCounter, fixed_parts};
-use agent_policy::KnownSecrets;
 use agent_protocol::{
     AgentId, ContentBlock, ErrorCode, ErrorPayload, NodeType, Permission, RunId, SessionId, SystemPrompt, ToolCallId,
     ToolClass, ToolList,
 };
+use agent_redact::KnownSecrets;
 use agent_testkit::scratch;
 use agent_tool::{
     ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NothingLoaded, ProgressSink, Registry,

@@ -2,8 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
-use agent_policy::KnownSecrets;
 use agent_protocol::{AgentId, RunId, SessionId, ToolCallId};
+use agent_redact::KnownSecrets;
 use tokio_util::sync::CancellationToken;
 
 use super::{

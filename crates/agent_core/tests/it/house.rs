@@ -7,17 +7,27 @@ use std::path::{Path, PathBuf};
 const EDGES: &[(&str, &[&str])] = &[
     ("agent-protocol", &[]),
     ("agent-engine", &["agent-protocol"]),
-    ("agent-policy", &["agent-protocol"]),
+    ("agent-redact", &["agent-protocol"]),
+    ("agent-policy", &["agent-protocol", "agent-redact"]),
     ("agent-library", &[]),
     ("agent-exec", &[]),
     ("agent-store", &["agent-protocol"]),
     ("agent-llm", &["agent-protocol"]),
-    ("agent-tool", &["agent-protocol", "agent-policy"]),
-    ("agent-code", &["agent-protocol", "agent-policy", "agent-tool", "agent-exec"]),
+    ("agent-tool", &["agent-protocol", "agent-redact", "agent-policy"]),
+    ("agent-code", &["agent-protocol", "agent-redact", "agent-policy", "agent-tool", "agent-exec"]),
     ("agent-config", &[]),
     (
         "agent-runtime",
-        &["agent-protocol", "agent-engine", "agent-policy", "agent-library", "agent-store", "agent-tool", "agent-llm"],
+        &[
+            "agent-protocol",
+            "agent-engine",
+            "agent-redact",
+            "agent-policy",
+            "agent-library",
+            "agent-store",
+            "agent-tool",
+            "agent-llm",
+        ],
     ),
     (
         "agent_core",
@@ -29,6 +39,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "agent-library",
             "agent-llm",
             "agent-policy",
+            "agent-redact",
             "agent-runtime",
             "agent-store",
             "agent-tool",
@@ -128,7 +139,7 @@ fn heavy_dependencies_are_confined() {
 
 #[test]
 fn pure_crates_are_pure() {
-    for name in ["agent-protocol", "agent-engine", "agent-policy"] {
+    for name in ["agent-protocol", "agent-engine", "agent-redact", "agent-policy"] {
         for file in sources(&crates().join(name).join("src")) {
             // Tests may look at files; what ships may not.
             let text = std::fs::read_to_string(&file).unwrap();

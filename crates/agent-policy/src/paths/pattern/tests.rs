@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    PathRules,
+    paths::PathRules,
     testing::{SENSITIVE, places, properties, rules_for, strings},
 };
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    Places,
+    paths::places::Places,
     testing::{places, rules, rules_for},
 };
 

@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use agent_policy::SecretPatterns;
 use agent_protocol::{ArtifactId, EventId, EventType, Level, NodeId, Object, RunId, SessionId, Timestamp};
+use agent_redact::SecretPatterns;
 use agent_store::{
     ArtifactPlace, DeletedArtifacts, DeletedSession, Lease, Owner, PlacedArtifact, SearchHit, SessionFilter,
     SessionSummary, StoreError, StoreFuture, StrayFile,

@@ -1,0 +1,17 @@
+//! Text from models, tools and files on its way to a person: escaped, cut, quoted (PRM-6, CLI-2, CLI-3).
+
+mod bidi;
+mod bounded;
+mod class;
+mod command;
+mod composed;
+mod escape;
+mod fit;
+mod quote;
+mod shorten;
+
+pub use bounded::{escape_bounded, shown_word};
+pub use command::{shown_command, shown_name};
+pub use escape::{escape_for_prompt, escape_for_terminal, escape_word};
+pub use quote::{quote_argv, quote_name};
+pub use shorten::shorten;
