@@ -203,7 +203,7 @@ impl Entry {
     async fn rest(&self) -> Result<Rest, StoreError> {
         match self.context.open.take_rest() {
             Some(rest) => Ok(rest),
-            None => self.sessions.reread(self.context.session.id()).await,
+            None => self.sessions.reread(self.context.session.id(), &self.context.agent_id).await,
         }
     }
 

@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_engine::{Calibration, Omitted, PINNED, Path, Sayings};
 use agent_protocol::{
-    AgentId, AgentStatus, AgentType, ContentBlock, ErrorCode, ErrorPayload, EventType, Node, NodeId, NodeType, Object,
-    RunId, RunStatus, SessionId, ToolCallId,
+    AgentId, AgentStatus, AgentType, ContentBlock, ErrorCode, ErrorPayload, EventType, Node, NodeType, Object, RunId,
+    RunStatus, SessionId, ToolCallId,
 };
 use agent_store::{
-    Commit, Lease, NewSession, Recent, RecentPath, SessionRow, SessionStore, StoreError, Write, percent_encoded,
+    ClaimedSession, Commit, LastContext, Lease, LoadedAgent, NewSession, Recent, RecentPath, RunRow, SessionStore,
+    StoreError, Write, percent_encoded,
 };
 use uuid::Uuid;
 
@@ -129,26 +130,26 @@ impl Sessions {
     }
 
     async fn claim(&self, id: &SessionId) -> Result<Open, RuntimeError> {
-        // Looked at before it is claimed: a session of another project is none of ours to own.
-        if let Some(row) = self.store.session(id).await? {
-            self.check_project(&row)?;
-        }
-        let (row, lease) = self.store.claim_session(id).await?;
-        self.check_project(&row)?;
-        self.end_interrupted_runs(&lease, &row.root_agent_id).await?;
-        let rest = self.read_rest(id, row.active_node_id.as_ref()).await?;
-        let versions = Versions::stored(self.store.file_versions(id).await?);
-        Ok(Open::new(lease, row.root_agent_id, row.cwd, rest, versions))
+        let claimed = self.store.claim_session(id, Some(&self.project)).await.map_err(|error| match error {
+            StoreError::OtherProject { session_id, cwd, project } => {
+                RuntimeError::OtherProject { session_id, cwd, project }
+            }
+            error => error.into(),
+        })?;
+        let ClaimedSession { row, lease, unfinished, .. } = claimed;
+        self.end_interrupted_runs(&lease, &row.root_agent_id, unfinished).await?;
+        let agent = self.store.load_agent(id, &row.root_agent_id).await?;
+        let rest = self.read_rest(&agent).await?;
+        Ok(Open::new(lease, row.root_agent_id, row.cwd, rest, Versions::stored(agent.file_versions)))
     }
 
-    /// The path as it is stored now.
-    pub(crate) async fn reread(&self, id: &SessionId) -> Result<Rest, StoreError> {
-        let active = self.store.session(id).await?.and_then(|row| row.active_node_id);
-        self.read_rest(id, active.as_ref()).await
+    /// The path of an agent as it is stored now.
+    pub(crate) async fn reread(&self, id: &SessionId, agent_id: &AgentId) -> Result<Rest, StoreError> {
+        self.read_rest(&self.store.load_agent(id, agent_id).await?).await
     }
 
-    async fn read_rest(&self, id: &SessionId, active: Option<&NodeId>) -> Result<Rest, StoreError> {
-        let Some(leaf) = active else {
+    async fn read_rest(&self, agent: &LoadedAgent) -> Result<Rest, StoreError> {
+        let Some(leaf) = &agent.row.active_node_id else {
             return Ok(Rest {
                 path: Path::new(),
                 calibration: Calibration::default(),
@@ -156,11 +157,11 @@ impl Sessions {
                 compaction_floor: 0,
             });
         };
-        let calibration = self.calibration(id).await?;
+        let calibration = self.calibration(agent.last_context.as_ref());
         // The window is in the provider's tokens, the path in estimates.
         let recent = Recent { tokens: calibration.fits(self.recent.tokens), ..self.recent.clone() };
         let RecentPath { omitted_nodes, omitted_turns, nodes_before, nodes_pinned, nodes, earlier_words } =
-            self.store.load_recent(id, leaf, &recent).await?;
+            self.store.load_recent(&agent.row.session_id, leaf, &recent).await?;
         let said = earlier_words.iter().map(|node| (node.node_id.clone(), words_of(node)));
         let earlier_words = Sayings::default().and(said, self.words);
         let last_run = nodes.last().map(|node| node.run_id.clone());
@@ -177,17 +178,14 @@ impl Sessions {
         Ok(Rest { path, calibration, started, compaction_floor: 0 })
     }
 
-    /// What was learned about this model's token counts in the session's last run (CTX-7).
-    async fn calibration(&self, id: &SessionId) -> Result<Calibration, StoreError> {
-        let Some(built) = self.store.last_event(id, EventType::ContextBuilt).await? else {
-            return Ok(Calibration::default());
-        };
+    /// What was learned about this model's token counts by the agent's last request (CTX-7).
+    fn calibration(&self, last: Option<&LastContext>) -> Calibration {
+        let Some(last) = last else { return Calibration::default() };
         // Which model it is about stands in the event that is stored together with it.
-        let next = self.store.events(id, built.seq.unwrap_or_default(), 1).await?;
-        let asked = next.first().and_then(|event| event.payload.get("model")?.as_str());
-        let ratio = built.payload.get("calibration").and_then(serde_json::Value::as_f64);
+        let asked = last.next.as_ref().and_then(|event| event.payload.get("model")?.as_str());
+        let ratio = last.built.payload.get("calibration").and_then(serde_json::Value::as_f64);
         let ratio = ratio.filter(|_| asked == Some(self.model.as_str()));
-        Ok(ratio.map_or_else(Calibration::default, Calibration::of))
+        ratio.map_or_else(Calibration::default, Calibration::of)
     }
 
     /// The calls of a run that had begun.
@@ -203,20 +201,14 @@ impl Sessions {
         }
     }
 
-    fn check_project(&self, row: &SessionRow) -> Result<(), RuntimeError> {
-        if row.cwd == self.project {
-            return Ok(());
-        }
-        Err(RuntimeError::OtherProject {
-            session_id: row.session_id.clone(),
-            cwd: row.cwd.clone(),
-            project: self.project.clone(),
-        })
-    }
-
     /// Runs whose process is gone have failed (RUN-20). What they left open on the path, the next run answers.
-    async fn end_interrupted_runs(&self, lease: &Lease, root_agent: &AgentId) -> Result<(), RuntimeError> {
-        for run in self.store.unfinished_runs(lease.session_id()).await? {
+    async fn end_interrupted_runs(
+        &self,
+        lease: &Lease,
+        root_agent: &AgentId,
+        unfinished: Vec<RunRow>,
+    ) -> Result<(), RuntimeError> {
+        for run in unfinished {
             let error = interrupted(run.status);
             let (agent_id, run_id) = (run.agent_id.clone(), run.run_id.clone());
             let mut writes = failed(run, &error);

@@ -36,7 +36,7 @@ impl Versions {
         let paths = std::mem::take(&mut state.unstored);
         let write = |path: PathBuf| {
             let hash = encode(state.seen.get(&path)?);
-            Some(Write::FileVersion { path: path.to_str()?.to_owned(), hash })
+            Some(Write::FileVersion { path: path.to_str()?.to_owned(), hash, written: false })
         };
         paths.into_iter().filter_map(write).collect()
     }

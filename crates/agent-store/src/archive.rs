@@ -3,7 +3,9 @@
 use agent_protocol::{AgentId, ArtifactId, Node, NodeId, Role, RunId, RuntimeEvent, SessionId, Timestamp};
 use std::path::PathBuf;
 
-use crate::{AgentRow, ArtifactRow, Lease, Owner, RunRow, SessionRow, StoreFuture};
+use crate::lease::Lease;
+use crate::port::StoreFuture;
+use crate::rows::{AgentRow, ArtifactRow, Owner, RunRow, SessionRow};
 
 /// Lists, searches, replays and deletes what a [`SessionStore`](crate::SessionStore) keeps.
 ///
@@ -44,6 +46,9 @@ pub trait SessionArchive: Send + Sync {
     /// The agents of a session, oldest first.
     fn agents(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<AgentRow>>;
 
+    /// The runs of the agents that a run made, in the order in which they began.
+    fn children(&self, run_id: &RunId) -> StoreFuture<'_, Vec<RunRow>>;
+
     /// The part of a timeline that follows `after`: bounded in events and in bytes, so that a session of any size is read
     /// piece by piece. Pieces put together have every event, node and artifact of the scope once, each kind in its order.
     ///
@@ -60,10 +65,10 @@ pub trait SessionArchive: Send + Sync {
         limit: u32,
     ) -> StoreFuture<'_, Vec<PlacedArtifact>>;
 
-    /// Moves the end of the active path to a node of the session.
+    /// Moves the end of the session's active path, which is its root agent's, to a node of that agent's tree.
     ///
     /// # Errors
-    /// [`StoreError::NotInSession`](crate::StoreError::NotInSession) if the session has no such node.
+    /// [`StoreError::NotInSession`](crate::StoreError::NotInSession) if that tree has no such node.
     fn activate(&self, lease: &Lease, node_id: &NodeId) -> StoreFuture<'_, ()>;
 
     /// Deletes a session: its rows in one transaction, overwritten in the file, then its folder. The lock goes last.

@@ -13,7 +13,9 @@ use std::sync::Arc;
 use agent_protocol::{ArtifactId, Object, SessionId};
 use uuid::Uuid;
 
-use crate::{NewArtifact, StoreError, private};
+use crate::error::StoreError;
+use crate::private;
+use crate::write::NewArtifact;
 
 pub(crate) const FOLDER: &str = "artifacts";
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use agent_protocol::{ErrorCode, ErrorPayload, RunId, SessionId};
 
-use crate::Owner;
+use crate::rows::Owner;
 
 /// The failure behind a [`StoreError`], whatever database it came from.
 pub type Cause = Arc<dyn Error + Send + Sync>;
@@ -37,6 +37,16 @@ pub enum StoreError {
     SessionNotFound {
         /// The id that was asked for.
         session_id: SessionId,
+    },
+    /// The session was made for another project (COD-10).
+    #[error("session {session_id} belongs to the project {cwd}, not to {project}")]
+    OtherProject {
+        /// The session.
+        session_id: SessionId,
+        /// Its project.
+        cwd: String,
+        /// The project that was asked for.
+        project: String,
     },
     /// There is no such run.
     #[error("there is no run {run_id}")]
@@ -238,6 +248,7 @@ impl StoreError {
         match self {
             Self::SessionActive { .. } | Self::FenceLost { .. } => ErrorCode::SessionActive,
             Self::SessionNotFound { .. }
+            | Self::OtherProject { .. }
             | Self::RunNotFound { .. }
             | Self::SessionExists { .. }
             | Self::NotInSession { .. }
@@ -265,6 +276,7 @@ impl StoreError {
             Self::SessionActive { .. } => "session_active",
             Self::FenceLost { .. } => "fence_lost",
             Self::SessionNotFound { .. } => "session_not_found",
+            Self::OtherProject { .. } => "other_project",
             Self::RunNotFound { .. } => "run_not_found",
             Self::SessionExists { .. } => "session_exists",
             Self::NotInSession { .. } => "not_in_session",

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat, unlinkat};
 use rustix::io::Errno;
 
-use crate::FileFailure;
+use crate::archive::FileFailure;
 
 /// Folders within folders that are removed. Ours are three deep.
 const MAX_DEPTH: usize = 64;

@@ -4,7 +4,9 @@ use std::fmt;
 
 use agent_protocol::SessionId;
 
-/// Ownership of a session (RUN-4, DEC-4). Dropping it gives the session free.
+use crate::rows::{AgentRow, FileVersion, RunRow, SessionRow};
+
+/// Ownership of a session (RUN-4, DEC-4). Dropping it gives the session free. Several runs share one behind an `Arc`.
 ///
 /// The fence is a number that grows with every claim and is checked in every write transaction, so that an owner whose
 /// hold was broken from outside cannot write any more.
@@ -40,4 +42,19 @@ impl fmt::Debug for Lease {
             .field("fence", &self.fence)
             .finish_non_exhaustive()
     }
+}
+
+/// A session that has just been claimed, as it was then.
+#[derive(Debug)]
+pub struct ClaimedSession {
+    /// The session.
+    pub row: SessionRow,
+    /// Its root agent.
+    pub root: AgentRow,
+    /// Ownership of it.
+    pub lease: Lease,
+    /// The runs that have not ended, those of all agents, in the order in which they began: their process is gone (RUN-20).
+    pub unfinished: Vec<RunRow>,
+    /// What its agents wrote and have not seen changed since, by path (INS-6).
+    pub written_files: Vec<FileVersion>,
 }

@@ -43,10 +43,11 @@ pub use artifact::{ArtifactFile, ArtifactWriter};
 pub use encoded::percent_encoded;
 pub use error::{Cause, StoreError};
 pub use hash::{ContentHash, ContentHashError};
-pub use lease::Lease;
+pub use lease::{ClaimedSession, Lease};
 pub use port::{SessionStore, StoreFuture};
 pub use rows::{
-    AgentRow, ArtifactRow, FileVersion, Owner, Recent, RecentPath, RunRow, SessionRow, SessionStatus, UserMessages,
+    AgentRow, ArtifactRow, FileVersion, LastContext, LoadedAgent, Owner, Recent, RecentPath, RunRow, SessionRow,
+    SessionStatus, UserMessages,
 };
 pub use settings::{Clock, StoreSettings};
 pub use sqlite::SqliteStore;

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use agent_protocol::SessionId;
 
-use crate::{StoreError, private};
+use crate::error::StoreError;
+use crate::private;
 
 /// The lock's file in its session's folder.
 pub(crate) const NAME: &str = "lock";

@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use agent_protocol::{AgentId, ArtifactId, EventType, Node, NodeId, RunId, RuntimeEvent, SessionId};
 
-use crate::{
-    AgentRow, ArtifactRow, Commit, Committed, ContentHash, FileVersion, Lease, NewSession, Recent, RecentPath, RunRow,
-    SessionRow, StoreError, UserMessages,
+use crate::error::StoreError;
+use crate::hash::ContentHash;
+use crate::lease::{ClaimedSession, Lease};
+use crate::rows::{
+    AgentRow, ArtifactRow, FileVersion, LoadedAgent, Recent, RecentPath, RunRow, SessionRow, UserMessages,
 };
+use crate::write::{Commit, Committed, NewSession};
 
 /// What the port's operations return: boxed, so that a store can stand behind `dyn SessionStore`.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -25,14 +28,15 @@ pub trait SessionStore: Send + Sync {
     /// [`StoreError::SessionExists`] if the id is taken.
     fn create_session(&self, new: NewSession) -> StoreFuture<'_, Lease>;
 
-    /// Takes ownership of a session that exists. It lasts until the lease is dropped or its process ends.
+    /// Takes ownership of a session that exists. It lasts until the lease is dropped or its process ends. With a project
+    /// folder only a session of that project is claimed (COD-10); another one is left as it is.
     ///
     /// # Errors
-    /// [`StoreError::SessionNotFound`], or [`StoreError::SessionActive`] while somebody else owns it, in this process or
-    /// another (RUN-4).
-    fn claim_session(&self, session_id: &SessionId) -> StoreFuture<'_, (SessionRow, Lease)>;
+    /// [`StoreError::SessionNotFound`], [`StoreError::OtherProject`], or [`StoreError::SessionActive`] while somebody else
+    /// owns it, in this process or another (RUN-4); in this order.
+    fn claim_session(&self, session_id: &SessionId, project: Option<&str>) -> StoreFuture<'_, ClaimedSession>;
 
-    /// Stores everything in `commit`, or nothing of it.
+    /// Stores everything in `commit`, or nothing of it. Runs of several agents may commit under one lease at once.
     ///
     /// # Errors
     /// [`StoreError::FenceLost`] if the session has been taken over meanwhile: the caller must stop what it does there.
@@ -43,6 +47,12 @@ pub trait SessionStore: Send + Sync {
 
     /// An agent, if there is one.
     fn agent(&self, agent_id: &AgentId) -> StoreFuture<'_, Option<AgentRow>>;
+
+    /// What a run of an agent needs besides the path, as of one moment. It does not take longer the more the session holds.
+    ///
+    /// # Errors
+    /// [`StoreError::NotInSession`] if the session has no such agent.
+    fn load_agent(&self, session_id: &SessionId, agent_id: &AgentId) -> StoreFuture<'_, LoadedAgent>;
 
     /// A node, if there is one.
     fn node(&self, node_id: &NodeId) -> StoreFuture<'_, Option<Node>>;
@@ -110,8 +120,12 @@ pub trait SessionStore: Send + Sync {
         limit: u32,
     ) -> StoreFuture<'_, Vec<Node>>;
 
-    /// The last version seen of every file of a session (COD-5), by path.
-    fn file_versions(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<FileVersion>>;
+    /// The last version an agent has seen of every file (COD-5), by path.
+    fn file_versions(&self, session_id: &SessionId, agent_id: &AgentId) -> StoreFuture<'_, Vec<FileVersion>>;
+
+    /// What the agents of a session wrote and have not seen changed since, by path: for a file that several of them wrote,
+    /// one each, of which the one with the hash of the present content tells who wrote that.
+    fn written_files(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<FileVersion>>;
 
     /// Bytes that were stored under their hash (STO-13).
     fn blob(&self, session_id: &SessionId, hash: &ContentHash) -> StoreFuture<'_, Option<Arc<[u8]>>>;

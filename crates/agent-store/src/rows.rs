@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use agent_protocol::{
     AgentId, AgentStatus, AgentType, ArtifactId, EndReason, ErrorPayload, Node, NodeId, NodeType, Object, RunId,
-    RunStatus, SessionId, Timestamp, ToolCallId, Usage,
+    RunStatus, RuntimeEvent, SessionId, Timestamp, ToolCallId, Usage,
 };
 use serde_json::Value;
 
@@ -92,6 +92,8 @@ pub struct AgentRow {
     pub created_by_run_id: Option<RunId>,
     /// The node a fork began at.
     pub fork_from_node_id: Option<NodeId>,
+    /// The end of its active path; none before its first node. That of a root agent is its session's, too.
+    pub active_node_id: Option<NodeId>,
     /// Where it stands.
     pub status: AgentStatus,
     /// What it brought back.
@@ -100,8 +102,28 @@ pub struct AgentRow {
     pub metadata: Object,
     /// When it was made.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When its status last changed.
     pub updated_at: Timestamp,
+}
+
+/// What a run of an agent needs besides the path.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedAgent {
+    /// The agent.
+    pub row: AgentRow,
+    /// The last version it has seen of every file, by path.
+    pub file_versions: Vec<FileVersion>,
+    /// Its last request to a model; none before the first.
+    pub last_context: Option<LastContext>,
+}
+
+/// The last request of an agent, as its run reported it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LastContext {
+    /// The newest `context_built` of the agent, in whichever of its runs.
+    pub built: RuntimeEvent,
+    /// The event that the same run stored next; none if there is none yet.
+    pub next: Option<RuntimeEvent>,
 }
 
 /// How much of the end of a path is wanted.
@@ -212,13 +234,17 @@ pub struct ArtifactRow {
     pub created_at: Timestamp,
 }
 
-/// The last version of a file that a session has seen (COD-5).
+/// The last version of a file that an agent has seen (COD-5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileVersion {
     /// The file, as its tool names it.
     pub path: String,
+    /// The agent that has seen it.
+    pub agent_id: AgentId,
     /// The hash of its content, as its tool computes it; the store compares nothing.
     pub hash: String,
+    /// Whether this agent wrote that content.
+    pub written: bool,
     /// When it was seen.
     pub seen_at: Timestamp,
 }

@@ -8,7 +8,7 @@ use agent_protocol::{
 };
 use serde_json::Value;
 
-use crate::ContentHash;
+use crate::hash::ContentHash;
 
 /// A session to be made, with its root agent.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +58,8 @@ pub enum Write {
     Node(NodeDraft),
     /// A new event.
     Event(EventDraft),
-    /// The active path ends at this node now.
+    /// The active path of the commit's agent ends at this node now; if that is the session's root agent, the session's path,
+    /// too. The node is of the agent's own tree, or the one it was forked from.
     Activate(NodeId),
     /// A finished file of [`crate::ArtifactWriter`].
     Artifact(NewArtifact),
@@ -69,12 +70,14 @@ pub enum Write {
         /// The bytes.
         bytes: Arc<[u8]>,
     },
-    /// This version of a file has been seen (COD-5); it takes the place of an earlier one.
+    /// The commit's agent has seen this version of a file (COD-5); it takes the place of an earlier one.
     FileVersion {
         /// The file, as its tool names it.
         path: String,
         /// The hash of its content, as its tool computes it.
         hash: String,
+        /// Whether the agent wrote that content. What it wrote stays written by it when it sees it again.
+        written: bool,
     },
 }
 

@@ -2,7 +2,7 @@
 
 use agent_engine::{Path, branch_point};
 use agent_protocol::{ArtifactId, NodeId, SessionId};
-use agent_store::{DeletedArtifacts, DeletedSession, StoreError};
+use agent_store::{ClaimedSession, DeletedArtifacts, DeletedSession, StoreError};
 
 use super::{Archive, not_found};
 use crate::RuntimeError;
@@ -21,7 +21,7 @@ impl Archive {
                 StoreError::NotInSession { session_id: session.clone(), kind: "node", id: node.to_string() }.into()
             );
         }
-        let (row, lease) = self.claim(session).await?;
+        let ClaimedSession { row, lease, .. } = self.claim(session).await?;
         if found.agent_id != row.root_agent_id {
             let (session_id, node_id) = (session.clone(), node.clone());
             return Err(RuntimeError::OtherTree { session_id, node_id, agent_id: found.agent_id });
@@ -36,7 +36,7 @@ impl Archive {
     /// # Errors
     /// If there is no such session, or somebody owns it.
     pub async fn delete_session(&self, id: &SessionId) -> Result<DeletedSession, RuntimeError> {
-        let (_, lease) = self.claim(id).await?;
+        let ClaimedSession { lease, .. } = self.claim(id).await?;
         self.told(self.archive.delete_session(lease).await)
     }
 
@@ -46,7 +46,7 @@ impl Archive {
     /// If there is no such artifact, or somebody owns its session.
     pub async fn delete_artifact(&self, id: &ArtifactId) -> Result<DeletedArtifacts, RuntimeError> {
         let session = self.session_of_artifact(id).await?;
-        let (_, lease) = self.claim(&session).await?;
+        let ClaimedSession { lease, .. } = self.claim(&session).await?;
         self.told(self.archive.delete_artifacts(&lease, vec![id.clone()]).await)
     }
 

@@ -6,7 +6,7 @@ mod result;
 use std::collections::HashSet;
 
 use agent_protocol::{ArtifactId, SessionId, Timestamp};
-use agent_store::{ArtifactRow, FileFailure, PlacedArtifact, SessionFilter, StoreError, StrayFile};
+use agent_store::{ArtifactRow, ClaimedSession, FileFailure, PlacedArtifact, SessionFilter, StoreError, StrayFile};
 
 pub use result::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult};
 
@@ -179,7 +179,7 @@ impl Archive {
         artifacts: Vec<ArtifactId>,
         result: &mut CleanupResult,
     ) -> Result<(), RuntimeError> {
-        let (_, lease) = self.claim(id).await?;
+        let ClaimedSession { lease, .. } = self.claim(id).await?;
         for some in artifacts.chunks(PAGE as usize) {
             let deleted = self.told(self.archive.delete_artifacts(&lease, some.to_vec()).await)?;
             result.removed += deleted.deleted.len() as u64;

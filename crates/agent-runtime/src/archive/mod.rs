@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use agent_protocol::{Node, NodeId, RunId, SessionId};
 use agent_redact::SecretPatterns;
-use agent_store::{Lease, ReplayScope, RunRow, SessionArchive, SessionFilter, SessionRow, SessionStore, StoreError};
+use agent_store::{
+    ClaimedSession, ReplayScope, RunRow, SessionArchive, SessionFilter, SessionRow, SessionStore, StoreError,
+};
 
 pub use cleanup::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult};
 pub use context::{
@@ -185,8 +187,8 @@ impl Archive {
         self.told(self.store.node(id).await)?.ok_or_else(|| not_found("node", id))
     }
 
-    async fn claim(&self, id: &SessionId) -> Result<(SessionRow, Lease), RuntimeError> {
-        self.told(self.store.claim_session(id).await)
+    async fn claim(&self, id: &SessionId) -> Result<ClaimedSession, RuntimeError> {
+        self.told(self.store.claim_session(id, None).await)
     }
 
     /// What the store said. The cause of a damaged row may quote it, so it is shown like all that is stored.

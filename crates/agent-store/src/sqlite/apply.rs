@@ -9,19 +9,24 @@ use serde_json::Value;
 
 use super::fault::{Fault, Outcome};
 use super::json::encode;
-use super::ownership::hold_fence;
-use super::sql;
-use crate::{Commit, Committed, NewAgent, NewArtifact, NewRun, StoreError, Write, artifact};
+use super::{fence, sql};
+use crate::artifact;
+use crate::error::StoreError;
+use crate::write::{Commit, Committed, NewAgent, NewArtifact, NewRun, Write};
 
 /// Stores everything in `commit`; the caller's transaction makes it all or nothing.
 pub(super) fn commit(
     tx: &Connection,
     session_id: &SessionId,
-    fence: u64,
+    number: u64,
     commit: &Commit,
     now: Timestamp,
 ) -> Outcome<Committed> {
-    hold_fence(tx, session_id, fence, &now)?;
+    let active = commit.writes.iter().rev().find_map(|write| match write {
+        Write::Activate(node_id) => Some(node_id),
+        _ => None,
+    });
+    fence::hold(tx, session_id, number, &now, (&commit.agent_id, active))?;
     let last = Places::last(tx, session_id, &commit.run_id)?;
     let first_seq = last.seq + 1;
     let committed = Committed { nodes: Vec::new(), events: Vec::new() };
@@ -73,14 +78,12 @@ impl Apply<'_> {
             Write::RunPatch(patch) => self.set_run(patch),
             Write::Node(node) => self.add_node(node),
             Write::Event(event) => self.add_event(event),
-            Write::Activate(node_id) => activate(self.tx, self.session_id, node_id),
+            Write::Activate(node_id) => activate(self.tx, self.session_id, self.commit.agent_id.as_str(), node_id),
             Write::Artifact(artifact) => self.add_artifact(artifact),
             Write::Blob { hash, bytes } => {
                 self.run(sql::ADD_BLOB, params![self.session_id.as_str(), hash.as_str(), bytes]).map(drop)
             }
-            Write::FileVersion { path, hash } => self
-                .run(sql::SET_FILE_VERSION, params![self.session_id.as_str(), path, hash, self.now.as_str()])
-                .map(drop),
+            Write::FileVersion { path, hash, written } => self.set_file_version(path, hash, *written),
         }
     }
 
@@ -244,7 +247,12 @@ impl Apply<'_> {
         .map(drop)
     }
 
-    /// Nodes, events and artifacts name the commit's run and agent without a foreign key.
+    fn set_file_version(&self, path: &str, hash: &str, written: bool) -> Outcome<()> {
+        let (session, agent) = (self.session_id.as_str(), self.commit.agent_id.as_str());
+        self.run(sql::SET_FILE_VERSION, params![session, agent, path, hash, written, self.now.as_str()]).map(drop)
+    }
+
+    /// Nodes, events, artifacts and file versions name the commit's run and agent without a foreign key.
     fn check_run(&self) -> Outcome<()> {
         let (run, agent) = (self.commit.run_id.as_str(), self.commit.agent_id.as_str());
         let found = self
@@ -265,10 +273,10 @@ impl Apply<'_> {
     }
 }
 
-/// Moves the end of the active path.
-pub(super) fn activate(tx: &Connection, session_id: &SessionId, node_id: &NodeId) -> Outcome<()> {
-    let changed = tx.prepare_cached(sql::ACTIVATE)?.execute([session_id.as_str(), node_id.as_str()])?;
-    must_be_one(session_id, changed, "node", node_id.as_str())
+/// Moves an agent to a node it may go on from. If it is the root agent, the session is moved by whoever checks the fence.
+pub(super) fn activate(tx: &Connection, session_id: &SessionId, agent_id: &str, node_id: &NodeId) -> Outcome<()> {
+    let changed = tx.prepare_cached(sql::ACTIVATE)?.execute([session_id.as_str(), node_id.as_str(), agent_id])?;
+    must_be_one(session_id, changed, "node of that agent named", node_id.as_str())
 }
 
 fn must_be_one(session_id: &SessionId, changed: usize, kind: &'static str, id: &str) -> Outcome<()> {

@@ -6,11 +6,16 @@ use std::time::Duration;
 use agent_protocol::{ArtifactId, NodeId, RunId, RuntimeEvent, SessionId};
 
 use super::search::{self, Query};
-use super::{SqliteStore, apply, blocking, clear, database, listing, ownership, strays, timeline};
-use crate::{
-    AgentRow, ArtifactPlace, DeletedArtifacts, DeletedSession, Lease, Owner, PlacedArtifact, ReplayCursor, ReplayPage,
-    ReplayScope, RunRow, SearchHit, SessionArchive, SessionFilter, SessionSummary, StoreError, StoreFuture, StrayFile,
+use super::store::{SqliteStore, blocking};
+use super::{agents, apply, clear, database, fence, listing, ownership, strays, timeline};
+use crate::archive::{
+    ArtifactPlace, DeletedArtifacts, DeletedSession, PlacedArtifact, ReplayCursor, ReplayPage, ReplayScope, SearchHit,
+    SessionArchive, SessionFilter, SessionSummary, StrayFile,
 };
+use crate::error::StoreError;
+use crate::lease::Lease;
+use crate::port::StoreFuture;
+use crate::rows::{AgentRow, Owner, RunRow};
 
 /// How long readers may keep the log from being emptied after a deletion. Other writers wait meanwhile.
 const LOG_PATIENCE: Duration = Duration::from_millis(100);
@@ -63,6 +68,11 @@ impl SessionArchive for SqliteStore {
         Box::pin(self.readers.read("read agents", move |conn| listing::agents(conn, &session_id)))
     }
 
+    fn children(&self, run_id: &RunId) -> StoreFuture<'_, Vec<RunRow>> {
+        let run_id = run_id.clone();
+        Box::pin(self.readers.read("read a run's children", move |conn| agents::children(conn, &run_id)))
+    }
+
     fn replay(&self, scope: &ReplayScope, after: ReplayCursor) -> StoreFuture<'_, ReplayPage> {
         let (sessions_dir, scope) = (self.sessions_dir.clone(), scope.clone());
         Box::pin(self.readers.read("replay", move |conn| timeline::replay(conn, &sessions_dir, &scope, after)))
@@ -81,19 +91,19 @@ impl SessionArchive for SqliteStore {
     }
 
     fn activate(&self, lease: &Lease, node_id: &NodeId) -> StoreFuture<'_, ()> {
-        let (session_id, fence, node_id) = (lease.session_id().clone(), lease.fence(), node_id.clone());
+        let (session_id, number, node_id) = (lease.session_id().clone(), lease.fence(), node_id.clone());
         Box::pin(self.writer.write("switch to a node in", move |tx| {
-            ownership::check_fence(tx, &session_id, fence)?;
-            apply::activate(tx, &session_id, &node_id)
+            let root = fence::check_and_move(tx, &session_id, number, &node_id)?;
+            apply::activate(tx, &session_id, &root, &node_id)
         }))
     }
 
     fn delete_session(&self, lease: Lease) -> StoreFuture<'_, DeletedSession> {
         Box::pin(async move {
-            let (session_id, fence) = (lease.session_id().clone(), lease.fence());
+            let (session_id, number) = (lease.session_id().clone(), lease.fence());
             let id = session_id.clone();
             let rows = self.writer.write("delete the session from", move |tx| {
-                ownership::check_fence(tx, &id, fence)?;
+                fence::check(tx, &id, number)?;
                 clear::session(tx, &id)
             });
             let rows = rows.await?;
@@ -121,11 +131,11 @@ impl SessionArchive for SqliteStore {
     }
 
     fn delete_artifacts(&self, lease: &Lease, artifact_ids: Vec<ArtifactId>) -> StoreFuture<'_, DeletedArtifacts> {
-        let (session_id, fence) = (lease.session_id().clone(), lease.fence());
+        let (session_id, number) = (lease.session_id().clone(), lease.fence());
         Box::pin(async move {
             let id = session_id.clone();
             let rows = self.writer.write("delete artifacts from", move |tx| {
-                ownership::check_fence(tx, &id, fence)?;
+                fence::check(tx, &id, number)?;
                 clear::artifacts(tx, &id, &artifact_ids)
             });
             let gone = rows.await?;

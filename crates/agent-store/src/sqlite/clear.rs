@@ -4,6 +4,7 @@ use agent_protocol::{ArtifactId, SessionId};
 use rusqlite::{Connection, params};
 
 use super::fault::Outcome;
+use super::overwrite::overwriting;
 use super::{search, sql};
 
 /// How many rows a session had.
@@ -46,13 +47,4 @@ pub(super) fn artifacts(tx: &Connection, session_id: &SessionId, ids: &[Artifact
         }
         Ok(gone)
     })
-}
-
-/// Does `work` while SQLite overwrites with zeros whatever is deleted, whole pages included.
-pub(super) fn overwriting<T>(conn: &Connection, work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-    let set = |sql| conn.query_row(sql, [], |_| Ok(()));
-    set(sql::OVERWRITE)?;
-    let done = work();
-    set(sql::OVERWRITE_CHEAPLY)?;
-    done
 }

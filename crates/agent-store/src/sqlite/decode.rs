@@ -11,7 +11,9 @@ use rusqlite::Row;
 
 use super::fields::{Fields, level};
 use crate::artifact::stored_path;
-use crate::{AgentRow, ArtifactRow, ContentHash, FileVersion, Owner, RunRow, SessionRow, SessionStatus, StoreError};
+use crate::error::StoreError;
+use crate::hash::ContentHash;
+use crate::rows::{AgentRow, ArtifactRow, FileVersion, Owner, RunRow, SessionRow, SessionStatus};
 
 pub(super) fn session(row: &Row<'_>) -> Result<SessionRow, StoreError> {
     let mut fields = Fields::of("sessions", row);
@@ -51,6 +53,7 @@ pub(super) fn agent(row: &Row<'_>) -> Result<AgentRow, StoreError> {
         agent_type: fields.word(AgentType::from_stored)?,
         created_by_run_id: fields.optional(RunId::parse)?,
         fork_from_node_id: fields.optional(NodeId::parse)?,
+        active_node_id: fields.optional(NodeId::parse)?,
         status: fields.word(AgentStatus::from_stored)?,
         result: fields.optional_json()?,
         metadata: fields.json()?,
@@ -201,7 +204,13 @@ struct WrongPath;
 
 pub(super) fn file_version(row: &Row<'_>) -> Result<FileVersion, StoreError> {
     let mut fields = Fields::of("file_versions", row);
-    Ok(FileVersion { path: fields.text()?.to_owned(), hash: fields.text()?.to_owned(), seen_at: fields.time()? })
+    Ok(FileVersion {
+        path: fields.text()?.to_owned(),
+        agent_id: fields.parsed(AgentId::parse)?,
+        hash: fields.text()?.to_owned(),
+        written: fields.flag()?,
+        seen_at: fields.time()?,
+    })
 }
 
 /// The bytes are what their hash says, or the row is damaged.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rusqlite::{ErrorCode as Code, ffi};
 
-use crate::{Cause, StoreError};
+use crate::error::{Cause, StoreError};
 
 /// What a [`StoreError`] says of the database.
 #[derive(Debug)]

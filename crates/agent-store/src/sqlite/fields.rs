@@ -8,7 +8,7 @@ use rusqlite::Row;
 use rusqlite::types::ValueRef;
 use serde::de::DeserializeOwned;
 
-use crate::{Cause, StoreError};
+use crate::error::{Cause, StoreError};
 
 type Read<T> = Result<T, StoreError>;
 
@@ -22,6 +22,10 @@ pub(super) struct Fields<'r, 's> {
 #[derive(Debug, thiserror::Error)]
 #[error("\"{0}\" is not a value this version knows")]
 struct UnknownWord(String);
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0} is neither 0 nor 1")]
+struct NoFlag(i64);
 
 #[derive(Debug, thiserror::Error)]
 #[error("\"{0}\" is not a time as this program writes it")]
@@ -47,6 +51,15 @@ impl<'r, 's> Fields<'r, 's> {
     /// A number that never is negative.
     pub(super) fn count<T: TryFrom<i64, Error: Error + Send + Sync + 'static>>(&mut self) -> Read<T> {
         self.take(|value| T::try_from(value.as_i64().map_err(cause)?).map_err(cause))
+    }
+
+    /// 0 or 1.
+    pub(super) fn flag(&mut self) -> Read<bool> {
+        self.take(|value| match value.as_i64().map_err(cause)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(cause(NoFlag(other))),
+        })
     }
 
     pub(super) fn optional_count<T: TryFrom<i64, Error: Error + Send + Sync + 'static>>(&mut self) -> Read<Option<T>> {

@@ -10,7 +10,9 @@ use super::fault::Outcome;
 use super::fields::Fields;
 use super::read::{self, all, first};
 use super::{decode, sql};
-use crate::{AgentRow, ArtifactPlace, PlacedArtifact, RunRow, SessionFilter, SessionRow, SessionSummary, StoreError};
+use crate::archive::{ArtifactPlace, PlacedArtifact, SessionFilter, SessionSummary};
+use crate::error::StoreError;
+use crate::rows::{AgentRow, RunRow, SessionRow};
 
 /// Characters of a first message: more than a list shows, so that whoever takes secrets out of it sees them whole.
 const FIRST_MESSAGE: usize = 4000;

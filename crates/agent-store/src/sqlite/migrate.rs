@@ -4,7 +4,8 @@ use rusqlite::{Connection, params};
 
 use super::fault::{Fault, Outcome, Site};
 use super::sql;
-use crate::{Clock, StoreError};
+use crate::error::StoreError;
+use crate::settings::Clock;
 
 /// "SOON" in the file's header; set by the first migration.
 const APPLICATION_ID: i64 = 0x534F_4F4E;
@@ -25,6 +26,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "initial", sql: include_str!("migrations/0001_initial.sql") },
     Migration { version: 2, name: "archive", sql: include_str!("migrations/0002_archive.sql") },
     Migration { version: 3, name: "rare_events", sql: include_str!("migrations/0003_rare_events.sql") },
+    Migration { version: 4, name: "agents", sql: include_str!("migrations/0004_agents.sql") },
 ];
 
 /// What all steps together make: a new database gets it at once, which costs little more than half of taking them one by one.

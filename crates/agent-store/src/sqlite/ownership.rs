@@ -5,13 +5,18 @@ use std::path::{Path, PathBuf};
 use agent_protocol::{AgentStatus, SessionId, Timestamp};
 use rusqlite::{Connection, params};
 
+use super::agents;
 use super::apply;
 use super::fault::Outcome;
 use super::json::encode;
 use super::read;
 use super::sql;
+use crate::error::StoreError;
+use crate::lease::{ClaimedSession, Lease};
 use crate::lock::{self, SessionLock};
-use crate::{Clock, Lease, NewAgent, NewSession, Owner, SessionRow, StoreError};
+use crate::rows::{Owner, SessionStatus};
+use crate::settings::Clock;
+use crate::write::{NewAgent, NewSession};
 
 /// Claims sessions in the name of this process.
 #[derive(Debug, Clone)]
@@ -39,7 +44,7 @@ impl Claimant {
             new.session_id.as_str(),
             new.cwd,
             new.root_agent_id.as_str(),
-            crate::SessionStatus::Active.as_str(),
+            SessionStatus::Active.as_str(),
             metadata,
             now.as_str(),
             self.pid,
@@ -53,18 +58,32 @@ impl Claimant {
         Ok(Lease::new(new.session_id.clone(), FIRST_FENCE, lock))
     }
 
-    pub(super) fn claim(&self, tx: &Connection, session_id: &SessionId) -> Outcome<(SessionRow, Lease)> {
-        // First, so that nothing is made on disk for a session that does not exist.
-        let Some(mut session) = read::session(tx, session_id)? else {
+    /// Claims a session, of that project if one is given.
+    pub(super) fn claim(
+        &self,
+        tx: &Connection,
+        session_id: &SessionId,
+        project: Option<&str>,
+    ) -> Outcome<ClaimedSession> {
+        // First, so that nothing is made on disk for a session that does not exist or is not asked for.
+        let Some(mut row) = read::session(tx, session_id)? else {
             return Err(StoreError::SessionNotFound { session_id: session_id.clone() }.into());
         };
-        let lock = self.lock(session_id, session.owner.as_ref())?;
+        if let Some(project) = project.filter(|project| *project != row.cwd) {
+            let (session_id, cwd, project) = (session_id.clone(), row.cwd, project.to_owned());
+            return Err(StoreError::OtherProject { session_id, cwd, project }.into());
+        }
+        let lock = self.lock(session_id, row.owner.as_ref())?;
         let owner = self.owner(self.clock.now());
         let fence = tx
             .prepare_cached(sql::CLAIM_SESSION)?
             .query_row(params![session_id.as_str(), owner.pid, owner.host, owner.since.as_str()], |row| row.get(0))?;
-        session.owner = Some(owner);
-        Ok((session, Lease::new(session_id.clone(), fence, lock)))
+        row.owner = Some(owner);
+        let lease = Lease::new(session_id.clone(), fence, lock);
+        let root = agents::root(tx, &row)?;
+        let unfinished = read::unfinished_runs(tx, session_id)?;
+        let written_files = agents::written_files(tx, session_id)?;
+        Ok(ClaimedSession { row, root, lease, unfinished, written_files })
     }
 
     fn lock(&self, session_id: &SessionId, owner: Option<&Owner>) -> Result<SessionLock, StoreError> {
@@ -96,19 +115,5 @@ fn root_agent(new: &NewSession) -> NewAgent {
         fork_from_node_id: None,
         status: AgentStatus::Idle,
         metadata: agent_protocol::Object::new(),
-    }
-}
-
-/// Fails if the session has been claimed since the lease was given (DB-06), and dates the session.
-pub(super) fn hold_fence(tx: &Connection, session_id: &SessionId, fence: u64, now: &Timestamp) -> Outcome<()> {
-    let held = tx.prepare_cached(sql::HOLD_FENCE)?.execute(params![session_id.as_str(), fence, now.as_str()])?;
-    if held == 1 { Ok(()) } else { Err(StoreError::FenceLost { session_id: session_id.clone() }.into()) }
-}
-
-/// The same without dating it: for what is done to a session and not in it.
-pub(super) fn check_fence(tx: &Connection, session_id: &SessionId, fence: u64) -> Outcome<()> {
-    match read::exists(tx, sql::HAS_FENCE, params![session_id.as_str(), fence])? {
-        true => Ok(()),
-        false => Err(StoreError::FenceLost { session_id: session_id.clone() }.into()),
     }
 }

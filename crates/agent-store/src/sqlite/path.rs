@@ -9,7 +9,7 @@ use super::fault::Outcome;
 use super::fields::Fields;
 use super::read::{all, exists};
 use super::{decode, sql};
-use crate::StoreError;
+use crate::error::StoreError;
 
 /// One node of the path without its body.
 pub(super) struct Vertebra {

@@ -9,7 +9,9 @@ use rusqlite::{Connection, Params, Row};
 use super::decode;
 use super::fault::Outcome;
 use super::sql;
-use crate::{AgentRow, ArtifactRow, ContentHash, FileVersion, RunRow, SessionRow, StoreError};
+use crate::error::StoreError;
+use crate::hash::ContentHash;
+use crate::rows::{AgentRow, ArtifactRow, RunRow, SessionRow};
 
 pub(super) fn session(conn: &Connection, session_id: &SessionId) -> Outcome<Option<SessionRow>> {
     first(conn, sql::SESSION, [session_id.as_str()], decode::session)
@@ -76,10 +78,6 @@ pub(super) fn nodes_between(
         nodes.push(decode::node(row)?);
     }
     Ok(nodes)
-}
-
-pub(super) fn file_versions(conn: &Connection, session_id: &SessionId) -> Outcome<Vec<FileVersion>> {
-    all(conn, sql::FILE_VERSIONS, [session_id.as_str()], decode::file_version)
 }
 
 pub(super) fn blob(conn: &Connection, session_id: &SessionId, hash: &ContentHash) -> Outcome<Option<Arc<[u8]>>> {

@@ -8,7 +8,7 @@ use tokio::task;
 
 use super::database;
 use super::fault::{Outcome, Site};
-use crate::StoreError;
+use crate::error::StoreError;
 
 /// Reads at the same time; further ones wait.
 const CONNECTIONS: u32 = 4;

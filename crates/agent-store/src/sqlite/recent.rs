@@ -9,7 +9,7 @@ use super::fields::Fields;
 use super::listing::SYNTHETIC;
 use super::path::{Vertebra, bodies, broken, spine};
 use super::{read, sql};
-use crate::{Recent, RecentPath};
+use crate::rows::{Recent, RecentPath};
 
 /// Key in the metadata of a summary: the first node that it does not stand for.
 const FIRST_KEPT: &str = "first_kept_node_id";

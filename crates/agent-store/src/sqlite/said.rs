@@ -8,7 +8,7 @@ use super::fields::Fields;
 use super::listing::SYNTHETIC;
 use super::read::all;
 use super::{decode, sql};
-use crate::UserMessages;
+use crate::rows::UserMessages;
 
 pub(super) fn messages(
     conn: &Connection,

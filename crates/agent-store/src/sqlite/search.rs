@@ -7,30 +7,10 @@
 mod excerpt;
 mod find;
 mod index;
+mod row_id;
 mod text;
 mod words;
 
 pub(super) use find::find;
 pub(super) use index::{add, clean, exists, forget, gather, is_dirty, make};
 pub(super) use words::Query;
-
-/// Bits of a row id that hold the node's place.
-const PLACE_BITS: u32 = 32;
-
-/// The first row id of a session, which no node has.
-fn first_row(number: i64) -> i64 {
-    number << PLACE_BITS
-}
-
-/// The last row id of a session.
-fn last_row(number: i64) -> i64 {
-    first_row(number) | ((1 << PLACE_BITS) - 1)
-}
-
-fn session_of(row: i64) -> i64 {
-    row >> PLACE_BITS
-}
-
-fn place_of(row: i64) -> u64 {
-    (row & ((1 << PLACE_BITS) - 1)).unsigned_abs()
-}

@@ -25,8 +25,8 @@ macro_rules! run_columns {
 
 macro_rules! agent_columns {
     () => {
-        "agent_id, session_id, parent_agent_id, agent_type, created_by_run_id, fork_from_node_id, status, result_json,
-         metadata_json, created_at, updated_at"
+        "agent_id, session_id, parent_agent_id, agent_type, created_by_run_id, fork_from_node_id, active_node_id,
+         status, result_json, metadata_json, created_at, updated_at"
     };
 }
 
@@ -95,12 +95,23 @@ statements! {
     CLAIM_SESSION = "
         UPDATE sessions SET fence = fence + 1, owner_pid = ?2, owner_host = ?3, owner_since = ?4
         WHERE session_id = ?1 RETURNING fence";
-    /// Checks the fence and dates the session in one step: no row changes once somebody else has claimed it.
-    HOLD_FENCE = "UPDATE sessions SET updated_at = ?3 WHERE session_id = ?1 AND fence = ?2";
+    /// Checks the fence, dates the session and lets it follow its root agent in one step: no row changes once somebody else
+    /// has claimed it.
+    HOLD_FENCE = "
+        UPDATE sessions
+        SET updated_at = ?3, active_node_id = iif(root_agent_id = ?4, coalesce(?5, active_node_id), active_node_id)
+        WHERE session_id = ?1 AND fence = ?2";
     HAS_FENCE = "SELECT 1 FROM sessions WHERE session_id = ?1 AND fence = ?2";
+    MOVE_SESSION = "
+        UPDATE sessions SET active_node_id = ?3 WHERE session_id = ?1 AND fence = ?2 RETURNING root_agent_id";
+    /// Only to a node that the agent may have children below: see [`ADD_NODE`].
     ACTIVATE = "
-        UPDATE sessions SET active_node_id = ?2
-        WHERE session_id = ?1 AND EXISTS (SELECT 1 FROM nodes WHERE node_id = ?2 AND session_id = ?1)";
+        UPDATE agents SET active_node_id = ?2
+        WHERE agent_id = ?3 AND session_id = ?1 AND EXISTS (
+            SELECT 1 FROM nodes
+            WHERE node_id = ?2 AND session_id = ?1
+                  AND (nodes.agent_id = ?3 OR node_id = agents.fork_from_node_id)
+        )";
 
     /// The last places given out: of nodes, of events, of the run's events.
     LAST_PLACES = "
@@ -161,9 +172,12 @@ statements! {
                                mime_type, size_bytes, summary, metadata_json, created_at, seq)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
     ADD_BLOB = "INSERT INTO blobs (session_id, hash, bytes) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+    /// What an agent wrote and then saw unchanged stays written by it.
     SET_FILE_VERSION = "
-        INSERT INTO file_versions (session_id, path, hash, seen_at) VALUES (?1, ?2, ?3, ?4)
-        ON CONFLICT DO UPDATE SET hash = excluded.hash, seen_at = excluded.seen_at";
+        INSERT INTO file_versions (session_id, agent_id, path, hash, written, seen_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        ON CONFLICT DO UPDATE SET
+            hash = excluded.hash, seen_at = excluded.seen_at,
+            written = excluded.written OR (file_versions.written AND file_versions.hash = excluded.hash)";
 
     // The first column of what is read names the row in errors.
     SESSION = concat!("SELECT ", session_columns!(), " FROM sessions WHERE session_id = ?1");
@@ -210,7 +224,16 @@ statements! {
     USER_MESSAGES = concat!("SELECT ", node_columns!(), user_messages_after!());
     /// The same without what was said.
     USER_MESSAGES_IN_SHORT = concat!("SELECT node_id, metadata_json, node_seq, token_count", user_messages_after!());
-    FILE_VERSIONS = "SELECT path, hash, seen_at FROM file_versions WHERE session_id = ?1 ORDER BY path";
+    FILE_VERSIONS = "
+        SELECT path, agent_id, hash, written, seen_at FROM file_versions
+        WHERE session_id = ?1 AND agent_id = ?2 ORDER BY path";
+    WRITTEN_FILES = "
+        SELECT path, agent_id, hash, written, seen_at FROM file_versions INDEXED BY files_written
+        WHERE session_id = ?1 AND written = 1 ORDER BY path, agent_id";
+    LAST_CONTEXT = concat!(
+        "SELECT ", event_columns!(), " FROM events INDEXED BY events_contexts
+         WHERE agent_id = ?1 AND event_type = 'context_built' ORDER BY seq DESC LIMIT 1"
+    );
     BLOB = "SELECT hash, bytes FROM blobs WHERE session_id = ?1 AND hash = ?2";
 
     // Looking back.
@@ -249,6 +272,11 @@ statements! {
          ORDER BY run_seq DESC LIMIT 1"
     );
     AGENTS = concat!("SELECT ", agent_columns!(), " FROM agents WHERE session_id = ?1 ORDER BY number");
+    CHILDREN = concat!(
+        "SELECT ", run_columns!(), " FROM runs INDEXED BY runs_of_agent
+         WHERE agent_id IN (SELECT agent_id FROM agents INDEXED BY agents_of_run WHERE created_by_run_id = ?1)
+         ORDER BY number"
+    );
     ARTIFACTS = concat!(
         "SELECT ", artifact_columns!(), ", seq FROM artifacts
          WHERE session_id = ?1 AND (seq, artifact_id) > (?2, ?3) ORDER BY seq, artifact_id LIMIT ?4"

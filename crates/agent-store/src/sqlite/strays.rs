@@ -12,8 +12,10 @@ use rusqlite::{Connection, params};
 use super::fault::Outcome;
 use super::read::exists;
 use super::sql;
+use crate::archive::{DeletedArtifacts, StrayFile};
+use crate::error::StoreError;
 use crate::folders::{self, Removed, Weight};
-use crate::{DeletedArtifacts, StoreError, StrayFile, artifact, lock};
+use crate::{artifact, lock};
 
 /// A folder without a session may belong to one that is being made, for so long.
 const BEING_MADE: Duration = Duration::from_secs(60);

@@ -12,7 +12,8 @@ use super::decode::{self, EventReader};
 use super::fault::Outcome;
 use super::read::{self, all, exists};
 use super::sql;
-use crate::{ReplayCursor, ReplayPage, ReplayScope, StoreError};
+use crate::archive::{ReplayCursor, ReplayPage, ReplayScope};
+use crate::error::StoreError;
 
 /// Events on a page.
 const EVENTS: usize = 512;

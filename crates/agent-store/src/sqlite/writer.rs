@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::fault::{Fault, Outcome, Site};
 use super::sql;
-use crate::StoreError;
+use crate::error::StoreError;
 
 /// Pieces of work that may wait before callers do.
 const QUEUE: usize = 128;

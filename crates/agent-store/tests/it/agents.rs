@@ -1,7 +1,9 @@
 //! Agents beside the one people talk to: their runs are stored like any other, and do not describe their session.
 
 use agent_protocol::{AgentStatus, EventDraft, EventType, NodeDraft, Role, RunStatus};
-use agent_store::{Commit, SessionArchive, SessionFilter, SessionStore, SessionSummary, SqliteStore, Write};
+use agent_store::{
+    ClaimedSession, Commit, SessionArchive, SessionFilter, SessionStore, SessionSummary, SqliteStore, Write,
+};
 use serde_json::json;
 
 use crate::support::{Internal, Place, Writing, event, node, session_id, stands};
@@ -121,7 +123,7 @@ async fn interrupted_internal_runs_are_found() {
     drop((a, store));
 
     let store = place.open().await;
-    let (session, lease) = store.claim_session(&session_id("sess_a")).await.unwrap();
+    let ClaimedSession { row: session, lease, .. } = store.claim_session(&session_id("sess_a"), None).await.unwrap();
     let unfinished = store.unfinished_runs(&session.session_id).await.unwrap();
     assert_eq!(unfinished.iter().map(|run| &run.run_id).collect::<Vec<_>>(), [&internal.run]);
     assert_ne!(unfinished[0].agent_id, session.root_agent_id);

@@ -40,7 +40,7 @@ async fn play(role: &str, folder: &Path) {
 /// Claims the session `sess_<name>` and keeps it until the end of the input.
 async fn hold(folder: &Path, name: &str) {
     let store = open_in(folder, Duration::from_secs(20)).await.unwrap();
-    let (_, _lease) = store.claim_session(&session_id(&format!("sess_{name}"))).await.unwrap();
+    let _lease = store.claim_session(&session_id(&format!("sess_{name}")), None).await.unwrap().lease;
     say("held");
     io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
@@ -59,7 +59,7 @@ async fn work(folder: &Path, name: &str) {
 /// A new run in the session `sess_crash`, and turns without end; says each that the store has acknowledged.
 async fn write(folder: &Path, name: &str) {
     let store = open_in(folder, Duration::from_secs(20)).await.unwrap();
-    let (_, lease) = store.claim_session(&session_id("sess_crash")).await.unwrap();
+    let lease = store.claim_session(&session_id("sess_crash"), None).await.unwrap().lease;
     let writing = Writing { lease, run: run_id(&format!("run_{name}")) };
     store.commit(&writing.lease, writing.commit(vec![writing.new_run()])).await.unwrap();
     for n in 1.. {

@@ -79,8 +79,9 @@ async fn interleaved_writers_never_fail() {
         }
         let (a, b) = tokio::join!(one.commit(&first.lease, first.turn(n)), two.commit(&second.lease, second.turn(n)));
         assert_eq!((a.unwrap().events[0].seq, b.unwrap().events[0].seq), (Some(n), Some(n)));
-        let (claim, commit) = tokio::join!(one.claim_session(&third), two.commit(&second.lease, second.commit(vec![])));
-        assert_eq!(claim.unwrap().1.fence(), n + 1);
+        let (claim, commit) =
+            tokio::join!(one.claim_session(&third, None), two.commit(&second.lease, second.commit(vec![])));
+        assert_eq!(claim.unwrap().lease.fence(), n + 1);
         commit.unwrap();
         if n % 10 == 0 {
             reader.execute_batch("COMMIT").unwrap();

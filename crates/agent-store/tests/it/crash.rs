@@ -56,7 +56,7 @@ async fn check_everything_is_there(store: &SqliteStore, acknowledged: &[String])
 
 /// What recovery will do: claim, and end the runs nobody will end.
 async fn settle_the_dead_run(store: &SqliteStore, round: u64) {
-    let (_, lease) = store.claim_session(&session_id("sess_crash")).await.unwrap();
+    let lease = store.claim_session(&session_id("sess_crash"), None).await.unwrap().lease;
     let unfinished = store.unfinished_runs(lease.session_id()).await.unwrap();
     // The kill may have come before the run was stored.
     assert!(unfinished.len() <= 1);

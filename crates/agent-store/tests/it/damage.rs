@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use agent_protocol::{ArtifactId, ErrorCode};
 use agent_store::{
-    ContentHash, ReplayCursor, ReplayScope, SessionArchive, SessionFilter, SessionStore, SqliteStore, StoreError, Write,
+    ClaimedSession, ContentHash, ReplayCursor, ReplayScope, SessionArchive, SessionFilter, SessionStore, SqliteStore,
+    StoreError, Write,
 };
 use rusqlite::Connection;
 
@@ -76,7 +77,7 @@ async fn a_newer_database_is_refused() {
     raw.execute_batch("INSERT INTO schema_migrations VALUES (99, 'later', 'then')").unwrap();
     raw.close().unwrap();
     let error = refused("newer", &fs::read(place.database()).unwrap()).await;
-    assert!(matches!(error, StoreError::NewerVersion { found: 99, known: 3, .. }), "{error:?}");
+    assert!(matches!(error, StoreError::NewerVersion { found: 99, known: 4, .. }), "{error:?}");
     assert_eq!(error.code(), ErrorCode::MigrationFailed);
 }
 
@@ -94,7 +95,7 @@ async fn filled() -> (Vec<u8>, ArtifactId) {
     let writes = vec![
         Write::Artifact(artifact),
         Write::Blob { hash: ContentHash::of(b"bytes"), bytes },
-        Write::FileVersion { path: "a.txt".into(), hash: "1".into() },
+        Write::FileVersion { path: "a.txt".into(), hash: "1".into(), written: false },
     ];
     store.commit(&writing.lease, writing.commit(writes)).await.unwrap();
     store.search("text", &SessionFilter::default(), 9, 0).await.unwrap();
@@ -118,7 +119,8 @@ fn damaged(name: &str, good: &[u8], page: usize) -> Place {
 async fn use_it(place: &Place) -> Result<(), StoreError> {
     let store = place.try_open(Duration::from_secs(5)).await?;
     let used = async {
-        let (session, lease) = store.claim_session(&agent_protocol::SessionId::parse("sess_1").unwrap()).await?;
+        let ClaimedSession { row: session, lease, .. } =
+            store.claim_session(&agent_protocol::SessionId::parse("sess_1").unwrap(), None).await?;
         let writing = Writing { lease, run: crate::support::run_id("run_1") };
         let path = store.load_path(&session.session_id, &writing.run.node(60)).await?;
         assert_eq!(path.len(), 60, "a damaged file must not look like a shorter session");
@@ -150,8 +152,8 @@ async fn every_damaged_page_is_noticed() {
         assert!(fs::metadata(place.database()).unwrap().len() >= good.len() as u64, "page {page}");
         fs::remove_dir_all(&place.folder).unwrap();
     }
-    // The pages of what was not asked for (artifacts, blobs, file versions, lists, search) may well be damaged unnoticed.
-    assert!(noticed + 16 >= pages, "{noticed} of {pages} damaged pages were noticed");
+    // The pages of what was not asked for (artifacts, blobs, file versions, children, lists, search) may well be damaged unnoticed.
+    assert!(noticed + 17 >= pages, "{noticed} of {pages} damaged pages were noticed");
 }
 
 /// What the archive does, by name; what it brings as text. Those at the end change the session.
@@ -173,6 +175,8 @@ async fn look_back(
         ("node", text(store.node(&run.node(60)).await)),
         ("runs", text(store.runs(&id, 9, 0).await)),
         ("agents", text(store.agents(&id).await)),
+        ("load_agent", text(store.load_agent(&id, &crate::support::agent_id("sess_1")).await)),
+        ("children", text(store.children(&run).await)),
         ("sessions_beginning", text(store.sessions_beginning("sess", 9).await)),
         ("last_question", text(store.last_question(&run).await)),
         ("replay", text(store.replay(&scope, start).await)),
@@ -181,7 +185,7 @@ async fn look_back(
         ("stray_files", text(store.stray_files(None).await)),
     ];
     let changing = async {
-        let (_, lease) = store.claim_session(&id).await?;
+        let lease = store.claim_session(&id, None).await?.lease;
         let owner = store.owner(&id).await.map(|owner| owner.is_some());
         let activated = store.activate(&lease, &run.node(1)).await;
         let artifacts = store.delete_artifacts(&lease, vec![artifact.clone()]).await.map(|done| done.deleted.len());
@@ -210,7 +214,7 @@ async fn the_archive_never_shows_less() {
         fs::write(place.database(), &good).unwrap();
         look_back(&place, &place.open().await, &artifact).await
     };
-    assert_eq!(whole.len(), 15);
+    assert_eq!(whole.len(), 17);
     let mut noticed = BTreeMap::new();
     for page in 0..good.len() / PAGE {
         let place = damaged("archive-damage", &good, page);
@@ -242,6 +246,8 @@ async fn the_archive_never_shows_less() {
         "node",
         "runs",
         "agents",
+        "load_agent",
+        "children",
         "sessions_beginning",
         "last_question",
         "replay",

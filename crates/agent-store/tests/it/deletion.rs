@@ -24,7 +24,7 @@ async fn fill(place: &Place, store: &SqliteStore, name: &str, word: &str) -> Wri
         Write::Event(event),
         Write::Artifact(artifact),
         Write::Blob { hash: ContentHash::of(bytes), bytes: bytes.into() },
-        Write::FileVersion { path: format!("{word}.txt"), hash: word.to_owned() },
+        Write::FileVersion { path: format!("{word}.txt"), hash: word.to_owned(), written: true },
     ];
     store.commit(&writing.lease, writing.commit(writes)).await.unwrap();
     writing
@@ -74,9 +74,10 @@ async fn a_session_is_deleted_with_all_that_belongs_to_it() {
     assert_eq!((store.run(&run).await.unwrap(), store.node(&run.node(1)).await.unwrap()), (None, None));
     assert!(store.events(&id, 0, 9).await.unwrap().is_empty() && store.agents(&id).await.unwrap().is_empty());
     assert_eq!(store.blob(&id, &ContentHash::of(b"xyzzygoneword")).await.unwrap(), None);
-    assert!(store.file_versions(&id).await.unwrap().is_empty());
+    assert!(store.file_versions(&id, &crate::support::agent_id("sess_gone")).await.unwrap().is_empty());
+    assert!(store.written_files(&id).await.unwrap().is_empty());
     assert!(!place.sessions_dir().join("sess_gone").exists());
-    let error = store.claim_session(&id).await.unwrap_err();
+    let error = store.claim_session(&id, None).await.unwrap_err();
     assert!(matches!(error, StoreError::SessionNotFound { .. }), "{error:?}");
 
     assert_eq!(everything(&store, "sess_kept").await, before);
@@ -149,7 +150,7 @@ async fn a_lost_fence_deletes_nothing() {
     let old = fill(&place, &store, "1", "word").await;
     let before = everything(&store, "sess_1").await;
     fs::remove_file(place.lock_of("sess_1")).unwrap();
-    let (_, _heir) = store.claim_session(old.session()).await.unwrap();
+    let _heir = store.claim_session(old.session(), None).await.unwrap().lease;
     let ids = before.artifacts.iter().map(|row| row.artifact_id.clone()).collect();
     let error = store.delete_artifacts(&old.lease, ids).await.unwrap_err();
     assert!(matches!(error, StoreError::FenceLost { .. }), "{error:?}");
@@ -167,10 +168,10 @@ async fn an_owned_session_cannot_be_deleted() {
     drop(fill(&place, &store, "1", "word").await);
     let mut child = Child::start("hold 1", &place.folder);
     child.expect("held");
-    let error = store.claim_session(&session_id("sess_1")).await.unwrap_err();
+    let error = store.claim_session(&session_id("sess_1"), None).await.unwrap_err();
     assert!(matches!(error, StoreError::SessionActive { .. }), "{error:?}");
     child.kill();
-    let (_, lease) = store.claim_session(&session_id("sess_1")).await.unwrap();
+    let lease = store.claim_session(&session_id("sess_1"), None).await.unwrap().lease;
     store.delete_session(lease).await.unwrap();
 }
 

@@ -370,8 +370,8 @@ async fn looking_keeps_nobody_out() {
         })
     };
     for n in 0..300 {
-        let claimed = store.claim_session(&session_id("sess_1")).await;
-        assert_eq!(claimed.unwrap().1.fence(), n + 2);
+        let claimed = store.claim_session(&session_id("sess_1"), None).await;
+        assert_eq!(claimed.unwrap().lease.fence(), n + 2);
     }
     prober.abort();
 }
@@ -383,7 +383,7 @@ async fn a_refused_claim_holds_nobody_up() {
     let store = place.open().await;
     let held = store.create_session(new_session("sess_held")).await.unwrap();
     let writing = Writing::begin(&store, "1").await;
-    let mut claim = store.claim_session(held.session_id());
+    let mut claim = store.claim_session(held.session_id(), None);
     let mut commits = 0;
     let refused = loop {
         commits += 1;

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail as tests do")]
 
+mod active;
 mod agents;
 mod child;
+mod claims;
 mod commits;
 mod contention;
 mod crash;
@@ -17,8 +19,10 @@ mod recent;
 mod replay;
 mod said;
 mod search;
+mod several;
 mod spoilt;
 mod strays;
 mod support;
 mod trees;
 mod upgrade;
+mod versions;

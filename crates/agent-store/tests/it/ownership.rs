@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 
 use agent_protocol::ErrorCode;
-use agent_store::{SessionStore, StoreError};
+use agent_store::{ClaimedSession, SessionStore, StoreError};
 
 use crate::child::Child;
 use crate::support::{Place, Writing, event, new_session, session_id};
@@ -15,7 +15,7 @@ async fn a_session_has_one_owner() {
     let (here, there) = (place.open().await, place.open().await);
     let lease = here.create_session(new_session("sess_1")).await.unwrap();
     for store in [&here, &there] {
-        let error = store.claim_session(lease.session_id()).await.unwrap_err();
+        let error = store.claim_session(lease.session_id(), None).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::SessionActive);
         let StoreError::SessionActive { owner: Some(owner), .. } = error else { panic!("{error:?}") };
         assert_eq!(owner.pid, std::process::id());
@@ -23,7 +23,7 @@ async fn a_session_has_one_owner() {
         assert!(!owner.host.is_empty());
     }
     drop(lease);
-    let (session, lease) = there.claim_session(&session_id("sess_1")).await.unwrap();
+    let ClaimedSession { row: session, lease, .. } = there.claim_session(&session_id("sess_1"), None).await.unwrap();
     assert_eq!(lease.fence(), 2);
     assert_eq!(session.owner.unwrap().pid, std::process::id());
 }
@@ -33,7 +33,7 @@ async fn a_session_has_one_owner() {
 async fn an_unknown_session_cannot_be_claimed() {
     let place = Place::new("unknown-session");
     let store = place.open().await;
-    let error = store.claim_session(&session_id("sess_x")).await.unwrap_err();
+    let error = store.claim_session(&session_id("sess_x"), None).await.unwrap_err();
     assert!(matches!(error, StoreError::SessionNotFound { .. }), "{error:?}");
     assert!(!place.sessions_dir().exists());
 }
@@ -46,7 +46,7 @@ async fn an_id_is_taken_once() {
     let error = store.create_session(new_session("sess_1")).await.unwrap_err();
     assert!(matches!(error, StoreError::SessionExists { .. }), "{error:?}");
     // The failed try holds nothing.
-    store.claim_session(&session_id("sess_1")).await.unwrap();
+    store.claim_session(&session_id("sess_1"), None).await.unwrap();
 }
 
 /// DB-06, DEC-4: a stopped owner still owns; a killed one does not.
@@ -61,11 +61,11 @@ async fn only_the_end_of_its_process_frees_a_session() {
         StoreError::SessionActive { owner: Some(owner), .. } => owner.pid,
         other => panic!("{other:?}"),
     };
-    assert_eq!(refused(store.claim_session(&session_id("sess_1")).await.unwrap_err()), child.id());
+    assert_eq!(refused(store.claim_session(&session_id("sess_1"), None).await.unwrap_err()), child.id());
     child.stop();
-    assert_eq!(refused(store.claim_session(&session_id("sess_1")).await.unwrap_err()), child.id());
+    assert_eq!(refused(store.claim_session(&session_id("sess_1"), None).await.unwrap_err()), child.id());
     child.kill();
-    let (_, lease) = store.claim_session(&session_id("sess_1")).await.unwrap();
+    let lease = store.claim_session(&session_id("sess_1"), None).await.unwrap().lease;
     assert_eq!(lease.fence(), 3);
 }
 
@@ -76,7 +76,7 @@ async fn a_lost_fence_stops_the_old_owner() {
     let (old, new) = (place.open().await, place.open().await);
     let writing = Writing::begin(&old, "1").await;
     std::fs::remove_file(place.lock_of("sess_1")).unwrap();
-    let (_, lease) = new.claim_session(writing.session()).await.unwrap();
+    let lease = new.claim_session(writing.session(), None).await.unwrap().lease;
 
     let error = old.commit(&writing.lease, writing.commit(vec![event(1)])).await.unwrap_err();
     assert!(matches!(error, StoreError::FenceLost { .. }), "{error:?}");
@@ -96,9 +96,9 @@ async fn a_claim_holds_the_lock_that_lies_there() {
     let lease = store.create_session(new_session("sess_1")).await.unwrap();
     let first = std::fs::metadata(place.lock_of("sess_1")).unwrap().ino();
     std::fs::rename(place.lock_of("sess_1"), place.folder.join("moved")).unwrap();
-    let (_, heir) = store.claim_session(lease.session_id()).await.unwrap();
+    let heir = store.claim_session(lease.session_id(), None).await.unwrap().lease;
     assert_ne!(std::fs::metadata(place.lock_of("sess_1")).unwrap().ino(), first);
     // The old owner's end does not free what the new one holds.
     drop(lease);
-    assert!(store.claim_session(heir.session_id()).await.is_err());
+    assert!(store.claim_session(heir.session_id(), None).await.is_err());
 }

@@ -118,14 +118,14 @@ async fn blobs_and_file_versions_are_kept() {
     let bytes: Arc<[u8]> = b"system block"[..].into();
     let hash = ContentHash::of(&bytes);
     let blob = || Write::Blob { hash: hash.clone(), bytes: Arc::clone(&bytes) };
-    let version = |path: &str, hash: &str| Write::FileVersion { path: path.into(), hash: hash.into() };
+    let version = |path: &str, hash: &str| Write::FileVersion { path: path.into(), hash: hash.into(), written: false };
     let writes = vec![blob(), blob(), version("b.txt", "1"), version("a.txt", "2"), version("b.txt", "3")];
     store.commit(&writing.lease, writing.commit(writes)).await.unwrap();
     store.commit(&writing.lease, writing.commit(vec![blob()])).await.unwrap();
     assert_eq!(store.blob(writing.session(), &hash).await.unwrap().unwrap(), bytes);
     assert_eq!(store.blob(writing.session(), &ContentHash::of(b"")).await.unwrap(), None);
     assert_eq!(store.blob(&session_id("sess_2"), &hash).await.unwrap(), None);
-    let versions = store.file_versions(writing.session()).await.unwrap();
+    let versions = store.file_versions(writing.session(), &writing.agent()).await.unwrap();
     let versions: Vec<_> = versions.iter().map(|v| (v.path.as_str(), v.hash.as_str())).collect();
     assert_eq!(versions, [("a.txt", "2"), ("b.txt", "3")]);
 }

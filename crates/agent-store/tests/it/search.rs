@@ -152,7 +152,7 @@ async fn a_hit_shows_the_best_node() {
         let hits = store.search("red", &in_p, limit, offset).await.unwrap();
         assert_eq!(hits.iter().map(|hit| hit.summary.session.session_id.as_str()).collect::<Vec<_>>(), expected);
     }
-    let first = store.claim_session(&session_id("sess_a")).await.unwrap().1;
+    let first = store.claim_session(&session_id("sess_a"), None).await.unwrap().lease;
     Writing { lease: first, run: run_id("run_a") }.next_run(&store, "again").await;
     assert_eq!(found(&store, "red").await, "a c b");
 }
@@ -259,7 +259,7 @@ async fn a_session_may_go_during_a_search() {
     fill(&store, 60, &"filler word ".repeat(2_000)).await;
     let delete = async {
         for n in (0..60).rev().step_by(2) {
-            let (_, lease) = store.claim_session(&session_id(&format!("sess_{n}"))).await.unwrap();
+            let lease = store.claim_session(&session_id(&format!("sess_{n}")), None).await.unwrap().lease;
             store.delete_session(lease).await.unwrap();
         }
     };

@@ -22,7 +22,7 @@ async fn full(place: &Place) -> (SqliteStore, Writing) {
         event(1),
         Write::Artifact(artifact),
         Write::Blob { hash: ContentHash::of(&bytes), bytes },
-        Write::FileVersion { path: "a.txt".into(), hash: "1".into() },
+        Write::FileVersion { path: "a.txt".into(), hash: "1".into(), written: true },
     ];
     store.commit(&writing.lease, writing.commit(writes)).await.unwrap();
     (store, writing)
@@ -38,7 +38,8 @@ async fn read_all(store: &SqliteStore, writing: &Writing, artifact: &str) -> Res
     store.events(session, 0, 10).await?;
     store.artifact(&ArtifactId::parse(artifact).unwrap()).await?;
     store.blob(session, &ContentHash::of(b"b")).await?;
-    store.file_versions(session).await?;
+    store.file_versions(session, &writing.agent()).await?;
+    store.written_files(session).await?;
     store.list_sessions(&SessionFilter::default(), 9, 0).await?;
     store.artifacts(session, None, 9).await?;
     Ok(())
@@ -79,6 +80,7 @@ const SPOILT: &[Spoilt] = &[
             ("agent_type", "'boss'"),
             ("created_by_run_id", "'x'"),
             ("fork_from_node_id", "'x'"),
+            ("active_node_id", "'x'"),
             ("status", "'x'"),
             ("result_json", "'{'"),
             ("metadata_json", "'1'"),
@@ -150,7 +152,11 @@ const SPOILT: &[Spoilt] = &[
         ],
     },
     Spoilt { table: "blobs", key: "hash", columns: &[("bytes", "x'00'")] },
-    Spoilt { table: "file_versions", key: "path", columns: &[("seen_at", "'x'")] },
+    Spoilt {
+        table: "file_versions",
+        key: "path",
+        columns: &[("agent_id", "'x'"), ("written", "2"), ("seen_at", "'x'")],
+    },
 ];
 
 /// Decoding never defaults: each column, spoiled, is an error that names table, row and column.

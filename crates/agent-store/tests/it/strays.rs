@@ -75,7 +75,7 @@ async fn strays_are_found() {
     for kept in ["sess_free/artifacts/notes.txt", "sess_free/lock", "sess_young/lock", "sess_future/lock", "other/x"] {
         assert!(place.sessions_dir().join(kept).exists(), "{kept}");
     }
-    assert!(store.claim_session(&session_id("sess_free")).await.is_ok());
+    assert!(store.claim_session(&session_id("sess_free"), None).await.is_ok());
 }
 
 /// ART-1: what has an owner or a row by the time it is to be removed stays; so does everything that is no stray file.
@@ -93,7 +93,7 @@ async fn what_is_no_stray_is_not_removed() {
     child.expect("held");
     assert!(strays(&store).await.is_empty() && !store.delete_stray(&stray).await.unwrap(), "somebody owns it");
     child.kill();
-    let (_, lease) = store.claim_session(&session_id("sess_1")).await.unwrap();
+    let lease = store.claim_session(&session_id("sess_1"), None).await.unwrap().lease;
     let writing = Writing { lease, run: crate::support::run_id("run_1") };
     store.commit(&writing.lease, writing.commit(vec![Write::Artifact(new)])).await.unwrap();
     drop(writing);

@@ -90,7 +90,7 @@ async fn the_active_node_is_switched_by_the_owner() {
         assert!(matches!(error, StoreError::NotInSession { .. }), "{error:?}");
     }
     std::fs::remove_file(place.lock_of("sess_1")).unwrap();
-    let (_, heir) = store.claim_session(one.session()).await.unwrap();
+    let heir = store.claim_session(one.session(), None).await.unwrap().lease;
     let error = store.activate(&one.lease, &one.run.node(2)).await.unwrap_err();
     assert!(matches!(error, StoreError::FenceLost { .. }), "{error:?}");
     assert_eq!(active().await, Some(one.run.node(1)));

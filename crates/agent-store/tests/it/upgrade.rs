@@ -71,7 +71,7 @@ async fn a_database_of_version_1_is_brought_up_to_date() {
     let hits = store.search("old question", &SessionFilter::default(), 9, 0).await.unwrap();
     assert_eq!(hits.len(), 1);
 
-    let (_, lease) = store.claim_session(&id).await.unwrap();
+    let lease = store.claim_session(&id, None).await.unwrap().lease;
     let writing = crate::support::Writing { lease, run: crate::support::run_id("run_new") };
     let mut commit = writing.commit(vec![writing.new_run()]);
     let agent_store::Write::Run(run) = &mut commit.writes[0] else { panic!("a run") };

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use agent_core::{AgentId, ContentBlock, EventType, NodeId, NodeType, Object, Role, RunId, RunStatus, SessionId};
 use agent_protocol::{AgentType, EventDraft, NodeDraft};
-use agent_store::{Clock, Commit, Lease, NewRun, NewSession, SessionStore, SqliteStore, StoreSettings, Write};
+use agent_store::{
+    ClaimedSession, Clock, Commit, Lease, NewRun, NewSession, SessionStore, SqliteStore, StoreSettings, Write,
+};
 use agent_testkit::Protocol;
 use rusqlite::Connection;
 
@@ -92,7 +94,8 @@ fn a_clock_that_jumps_between_commits() {
                 drop(lease);
                 store.close().await;
                 store = open(&world, &now).await;
-                let (row, claimed) = store.claim_session(&id).await.expect("nobody owns it");
+                let ClaimedSession { row, lease: claimed, .. } =
+                    store.claim_session(&id, None).await.expect("nobody owns it");
                 lease = claimed;
                 let last = row.active_node_id.map(|node| node.to_string());
                 tally.holds(last == Some(format!("node_clock_{n}")), || format!("the active node is {last:?}"));

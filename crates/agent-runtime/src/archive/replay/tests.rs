@@ -81,6 +81,10 @@ impl SessionArchive for Pages {
         closed()
     }
 
+    fn children(&self, _: &RunId) -> StoreFuture<'_, Vec<RunRow>> {
+        closed()
+    }
+
     fn artifacts(&self, _: &SessionId, _: Option<ArtifactPlace>, _: u32) -> StoreFuture<'_, Vec<PlacedArtifact>> {
         closed()
     }

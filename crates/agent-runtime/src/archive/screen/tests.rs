@@ -135,6 +135,7 @@ fn rows_are_redacted() {
         updated_at: moment.clone(),
     };
     let mut of_agent = AgentRow {
+        active_node_id: None,
         agent_id,
         session_id: session_id.clone(),
         parent_agent_id: None,

@@ -41,10 +41,12 @@ CREATE TABLE agents (
     metadata_json     TEXT NOT NULL,
     created_at        TEXT NOT NULL,
     updated_at        TEXT NOT NULL,
-    number            INTEGER NOT NULL DEFAULT 0
+    number            INTEGER NOT NULL DEFAULT 0,
+    active_node_id    TEXT
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX agents_in_order ON agents (session_id, number);
+CREATE INDEX agents_of_run ON agents (created_by_run_id) WHERE created_by_run_id IS NOT NULL;
 
 CREATE TABLE runs (
     run_id        TEXT NOT NULL PRIMARY KEY,
@@ -65,6 +67,7 @@ CREATE TABLE runs (
 
 CREATE INDEX runs_of_session ON runs (session_id, status);
 CREATE INDEX runs_in_order ON runs (session_id, number);
+CREATE INDEX runs_of_agent ON runs (agent_id, number);
 
 CREATE TABLE nodes (
     session_id    TEXT NOT NULL REFERENCES sessions (session_id),
@@ -103,6 +106,7 @@ CREATE TABLE events (
 CREATE UNIQUE INDEX events_of_run ON events (run_id, run_seq);
 CREATE INDEX events_rare ON events (session_id, event_type, seq)
 WHERE event_type GLOB 'compact_*' OR event_type GLOB 'memory_extraction_*';
+CREATE INDEX events_contexts ON events (agent_id, seq) WHERE event_type = 'context_built';
 
 CREATE TABLE artifacts (
     artifact_id   TEXT NOT NULL PRIMARY KEY,
@@ -132,11 +136,15 @@ CREATE TABLE blobs (
 
 CREATE TABLE file_versions (
     session_id TEXT NOT NULL REFERENCES sessions (session_id),
+    agent_id   TEXT NOT NULL,
     path       TEXT NOT NULL,
     hash       TEXT NOT NULL,
+    written    INTEGER NOT NULL,
     seen_at    TEXT NOT NULL,
-    PRIMARY KEY (session_id, path)
+    PRIMARY KEY (session_id, agent_id, path)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX files_written ON file_versions (session_id, path, agent_id) WHERE written = 1;
 
 CREATE TABLE search_sessions (
     number     INTEGER PRIMARY KEY,

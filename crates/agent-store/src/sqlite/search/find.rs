@@ -8,13 +8,14 @@ use agent_protocol::{Node, SessionId};
 use rusqlite::{Connection, params};
 
 use super::excerpt::Marker;
+use super::row_id::{first_row, last_row, place_of, session_of};
 use super::words::Query;
-use super::{first_row, last_row, place_of, session_of};
+use crate::archive::{SearchHit, SessionFilter};
+use crate::error::StoreError;
 use crate::sqlite::fault::Outcome;
 use crate::sqlite::fields::Fields;
 use crate::sqlite::read::first;
 use crate::sqlite::{decode, listing, read, sql};
-use crate::{SearchHit, SessionFilter, StoreError};
 
 /// A session in which all words occur.
 struct Found {

@@ -4,12 +4,13 @@ use agent_protocol::{ContentBlock, Object, SessionId};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params};
 
-use super::{first_row, last_row, text};
-use crate::StoreError;
-use crate::sqlite::clear::overwriting;
+use super::row_id::{first_row, last_row};
+use super::text;
+use crate::error::StoreError;
 use crate::sqlite::fault::Outcome;
 use crate::sqlite::fields::Fields;
 use crate::sqlite::listing::SYNTHETIC;
+use crate::sqlite::overwrite::overwriting;
 use crate::sqlite::read::{self, all, first};
 use crate::sqlite::sql;
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Clock;
+use crate::settings::Clock;
 use crate::sqlite::database::open_to_write;
 use crate::sqlite::fault::Site;
 use rusqlite::Connection;
@@ -25,6 +25,7 @@ fn plan(conn: &Connection, sql: &str) -> Vec<String> {
 /// Statements that may walk or sort, what the planner says of it, and why they may.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("UNFINISHED_RUNS", "USE TEMP B-TREE", "what has not ended is few rows, found by index"),
+    ("CHILDREN", "USE TEMP B-TREE", "the children of a run are few, found by index"),
     ("HAS_INDEX", "SCAN sqlite_schema", "the names of our tables and indices, once a search"),
     ("SESSIONS", "SCAN sessions USING INDEX sessions_by_use", "in order, and no further than the list is long"),
 ];

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Clock;
+use crate::settings::Clock;
 use crate::sqlite::database::open_to_write;
 use agent_protocol::ErrorCode;
 use agent_testkit::scratch;
