@@ -9,7 +9,7 @@
 //! checked is `agent-tool`'s, how a process is run `agent-exec`'s. It reads no environment: it is handed
 //! [`CodeToolSettings`].
 //!
-//! Read in this order: [`code_tools`], `place/` (folders that are held, paths that are walked), `workspace` (from a
+//! Read in this order: [`code_tools()`], `place/` (folders that are held, paths that are walked), `workspace` (from a
 //! path's words to a place and its facts), `tool` (a tool whose first phase blocks), `read_file`, `write` and
 //! `edit_file` (from words to a change on disk), `search` over `traverse`, `run_command` and its `ties`.
 //!
