@@ -11,8 +11,8 @@ use agent_policy::{PathRules, Places};
 use agent_protocol::{AgentId, Object, RunId, SessionId, ToolCallId};
 use agent_redact::KnownSecrets;
 use agent_tool::{
-    ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NothingLoaded, ProgressSink, Registry,
-    Tool, ToolOutput,
+    ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NoChildren, NothingLoaded, ProgressSink,
+    Registry, Tool, ToolOutput, WriteGuard,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -107,6 +107,7 @@ fn context() -> Result<CallContext, Box<dyn std::error::Error>> {
         progress: ProgressSink::ignored(),
         artifacts: Arc::new(Nothing),
         versions: Arc::new(Nothing),
+        children: Arc::new(NoChildren),
         loaded: Arc::new(NothingLoaded),
         result_bytes: usize::MAX,
         secrets: KnownSecrets::new([("", ""); 0])?,
@@ -127,5 +128,15 @@ impl FileVersions for Nothing {
         None
     }
 
-    fn record(&self, _: &Path, _: FileVersion) {}
+    fn read(&self, _: &Path, _: FileVersion) {}
+
+    fn wrote(&self, _: &Path, _: FileVersion) {}
+
+    fn writer(&self, _: &Path, _: FileVersion) -> Option<String> {
+        None
+    }
+
+    fn exclusive(&self, _: &Path) -> WriteGuard {
+        WriteGuard::free()
+    }
 }

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     tool::{self, CodeTool, blocking_call},
+    version::ChangedBy,
     workspace::Workspace,
     write::Destination,
 };
@@ -51,7 +52,7 @@ struct Edited {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     created: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<&'static str>,
+    note: Option<String>,
 }
 
 pub(crate) struct EditFile(pub(crate) Workspace);
@@ -70,7 +71,7 @@ impl CodeTool for EditFile {
             return self.or_ask(&place, place.is_missing(&self.0));
         }
         let names = self.names(&place);
-        let numbers = if place.changed_since_seen(&context) { Numbers::Stale } else { Numbers::Count };
+        let numbers = if place.changed_since_seen(&context).is_some() { Numbers::Stale } else { Numbers::Count };
         let outcome = if place.exists() { changed(&place, &by, &names, numbers) } else { created(&place, &by, &names) };
         match outcome {
             Ok(change) => {
@@ -112,14 +113,21 @@ impl EditFile {
 }
 
 fn write(place: Destination, change: Change, context: &CallContext) -> Result<ToolOutput, ErrorPayload> {
-    let note = "the file had changed since you last read it; the edit was applied to its current content";
+    let note = place.changed_since_seen(context).map(|by| match by {
+        ChangedBy::Agent(_) => {
+            format!("{} since you last read it; the edit was applied to its current content", by.who())
+        }
+        ChangedBy::Others => {
+            "the file had changed since you last read it; the edit was applied to its current content".to_owned()
+        }
+    });
     let edited = Edited {
         path: place.shown.clone(),
         edits_applied: change.edits,
         bytes_written: change.content.len(),
         replacements: change.replacements,
         created: !place.exists(),
-        note: place.changed_since_seen(context).then_some(note),
+        note,
     };
     let resolved = place.target.resolved.to_string_lossy().into_owned();
     place.write(&change.content, context)?;

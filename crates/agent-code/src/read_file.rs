@@ -98,7 +98,7 @@ fn read(file: &OpenFile, shown: String, wanted: Wanted, context: &CallContext) -
             (Page::read(source, wanted).map_err(failed)?, FileVersion::Stamp(stamp(&file.stat)))
         }
     };
-    context.versions.record(file.path(), version);
+    context.versions.read(file.path(), version);
     let summary = page.summary();
     let output = tool::output(&page.shown(shown, file.size()))?.summary(summary);
     let output = output.with("resolved_path", file.path().to_string_lossy().into_owned());

@@ -17,7 +17,7 @@ use crate::{
     fail,
     place::{Before, Folder, Found, ReplaceError, Writable},
     second_names::SecondNames,
-    version::{HASHED_MAX, changed, hash, version},
+    version::{ChangedBy, HASHED_MAX, changed, hash, version},
     workspace::{Workspace, missing_target, no_file},
 };
 
@@ -117,12 +117,10 @@ impl Destination {
         self.stat.as_ref().map_or(0, |stat| u64::try_from(stat.st_size).unwrap_or(0))
     }
 
-    /// Whether somebody else changed the file since the session last read or wrote it (COD-5).
-    pub(crate) fn changed_since_seen(&self, context: &CallContext) -> bool {
-        match &self.stat {
-            None => false,
-            Some(stat) => changed(&*context.versions, &self.target.resolved, stat, self.hash()),
-        }
+    /// Who changed the file since the agent last read or wrote it, if somebody did (COD-5).
+    pub(crate) fn changed_since_seen(&self, context: &CallContext) -> Option<ChangedBy> {
+        let stat = self.stat.as_ref()?;
+        changed(&*context.versions, &self.target.resolved, stat, self.hash())
     }
 
     fn hash(&self) -> Option<[u8; 32]> {
@@ -132,6 +130,8 @@ impl Destination {
     /// Replaces what was there by `content`, if it is still there.
     pub(crate) fn write(self, content: &[u8], context: &CallContext) -> Result<(), ErrorPayload> {
         fail::unless_cancelled(&context.cancel)?;
+        // Held while what is there is compared and replaced: other agents of the session may be about to write it as well.
+        let _one_at_a_time = context.versions.exclusive(&self.target.resolved);
         let before = match self.stat {
             None => Before::Missing,
             Some(stat) => Before::File { stat, hash: self.hash() },
@@ -142,7 +142,7 @@ impl Destination {
             Ok(stamp) => stamp,
             Err(error) => return Err(refused(&self.shown, &self.target.resolved, error, &context.cancel)),
         };
-        context.versions.record(&self.target.resolved, version(content, stamp));
+        context.versions.wrote(&self.target.resolved, version(content, stamp));
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     fail, preview,
     tool::{self, CodeTool, blocking_call},
-    version::HASHED_MAX,
+    version::{ChangedBy, HASHED_MAX},
     workspace::Workspace,
     write::Destination,
 };
@@ -77,8 +77,11 @@ impl WriteFile {
             let message = format!("{path} exists; use code.edit_file to change it, or overwrite: true to replace it");
             return Err(fail::conflict(path, message));
         }
-        if place.changed_since_seen(context) {
-            let message = format!("{path} changed since you last read or wrote it; read it again first");
+        if let Some(by) = place.changed_since_seen(context) {
+            let message = match by {
+                ChangedBy::Agent(_) => format!("{path}: {}, and you have not read that; read it first", by.who()),
+                ChangedBy::Others => format!("{path} changed since you last read or wrote it; read it again first"),
+            };
             return Err(fail::conflict(path, message));
         }
         Ok(())

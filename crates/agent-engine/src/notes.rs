@@ -57,6 +57,15 @@ pub(crate) const INTERRUPTED: &str =
 /// A call that was not begun when its run was cut short, by the end of the process or of the store (RUN-20).
 pub(crate) const NOT_BEGUN: &str = "not run: the run was cut short before this call began";
 
+/// Children whose process ended (RUN-20).
+pub(crate) fn lost_children(children: &[String]) -> String {
+    format!(
+        "The process ended while these child agents were at work, so they have failed and reported nothing: {}. What they had \
+         already changed is still changed; look before you give the work out again.",
+        children.join(", ")
+    )
+}
+
 /// The marker where turns were left out (PRV-15).
 pub(crate) fn left_out(turns: usize) -> String {
     let s = if turns == 1 { "" } else { "s" };

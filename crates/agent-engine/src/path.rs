@@ -215,6 +215,14 @@ impl Path {
         Some(Compaction { at: index, first_kept, is_loaded, mark: Arc::new(mark) })
     }
 
+    /// The node in front of the reply that makes this call: what a fork of that moment inherits ends there, so that no call is
+    /// open in it (AGT-2).
+    #[must_use]
+    pub fn node_before_reply_with(&self, call: &ToolCallId) -> Option<&NodeId> {
+        let reply = self.groups.iter().rev().find(|group| group.calls.contains(call))?;
+        Some(&self.nodes.get(reply.head.checked_sub(1)?)?.node_id)
+    }
+
     /// The compaction that counts: the last valid one (CMP-1).
     #[must_use]
     pub fn compaction(&self) -> Option<&Compaction> {

@@ -12,11 +12,11 @@ use agent_protocol::{
 use agent_redact::quote_name;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use crate::caught::caught;
+use crate::ids::fresh_id;
 use crate::redact::Redactor;
-use crate::session::RunContext;
+use crate::run_context::RunContext;
 
 /// Who decides about calls that must be asked for.
 pub trait PermissionCallback: Send + Sync {
@@ -222,17 +222,17 @@ fn request(asked: &Asked<'_>, question: &Question) -> PermissionRequest {
     PermissionRequest {
         request_id: request_id(),
         session_id: run.session.id().clone(),
-        agent_id: run.agent_id.clone(),
+        agent_id: run.agent.id.clone(),
         run_id: run.run_id.clone(),
-        parent_agent_id: None,
-        parent_run_id: None,
-        agent_role: agent_protocol::AgentRole::Main,
+        parent_agent_id: run.agent.parent.as_ref().map(|parent| parent.agent_id.clone()),
+        parent_run_id: run.agent.parent.as_ref().map(|parent| parent.run_id.clone()),
+        agent_role: run.role,
         tool_name: tool.name.clone(),
         permission: tool.permission,
         tags: tool.tags.clone(),
         args_summary: summary.args_summary,
         target_scope: summary.target_scope,
-        cwd: summary.cwd.unwrap_or_else(|| quote_name(&run.open.cwd)),
+        cwd: summary.cwd.unwrap_or_else(|| quote_name(&run.owned.cwd)),
         env_summary: summary.env_summary,
         network_host: summary.network_host,
         dangerous: question.dangerous,
@@ -243,5 +243,5 @@ fn request(asked: &Asked<'_>, question: &Question) -> PermissionRequest {
 }
 
 fn request_id() -> PermissionRequestId {
-    crate::session::fresh_id(PermissionRequestId::PREFIX, PermissionRequestId::parse, Uuid::now_v7())
+    fresh_id(PermissionRequestId::PREFIX, PermissionRequestId::parse)
 }

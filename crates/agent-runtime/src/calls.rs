@@ -1,39 +1,38 @@
 //! The calls of a run between their phases: prepared, decided about, run (TOL-9).
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use agent_engine::{BudgetError, Input, Outcome, ResultKind, Verdict};
 use agent_policy::Facts;
-use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, Object, ToolCall, ToolCallId, ToolDefinition};
+use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeId, Object, ToolCall, ToolCallId, ToolDefinition};
 use agent_redact::{SecretPatterns, quote_argv, shorten};
-use agent_store::ArtifactWriter;
-use agent_tool::{CallContext, Fence, Prepared, PreparedCall, ProgressSink, Registry, Tool, ToolOutput};
+use agent_tool::{CallContext, Fence, Prepared, PreparedCall, ProgressSink, ToolOutput};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::artifacts::{CallArtifacts, Finished};
-use crate::broker::{Asked, Broker, cancelled};
+use crate::broker::{Asked, cancelled};
 use crate::caught::caught;
+use crate::children::{CallChildren, Children};
 use crate::context::{Gathered, Gatherer, InstructionFiles, Loaded, noticed};
 use crate::redact::Redactor;
-use crate::session::RunContext;
+use crate::run_context::RunContext;
+use crate::services::Services;
+use crate::sources::Tools;
 
 /// Columns of the one line that says what a call will do.
 const SUMMARY_COLUMNS: usize = 160;
 
-/// The tools of a runtime; more may be registered between runs.
-pub(crate) type Tools = Arc<RwLock<Registry<Arc<dyn Tool>>>>;
-
 /// The calls of one run that are at work.
 pub(crate) struct Calls {
     run: Arc<RunContext>,
-    tools: Tools,
-    broker: Arc<Broker>,
-    artifacts: ArtifactWriter,
-    result_bytes: usize,
+    services: Arc<Services>,
+    /// The tools as they were when the run started.
+    tools: Arc<Tools>,
+    children: Children,
     finished: Finished,
     loaded: Arc<Loaded>,
     instructions: Option<Arc<InstructionFiles>>,
@@ -70,19 +69,12 @@ pub(crate) enum Done {
 pub(crate) type Job = BoxFuture<'static, Done>;
 
 impl Calls {
-    pub(crate) fn new(
-        run: Arc<RunContext>,
-        tools: Tools,
-        broker: Arc<Broker>,
-        artifacts: ArtifactWriter,
-        result_bytes: usize,
-    ) -> Self {
+    pub(crate) fn new(run: Arc<RunContext>, services: Arc<Services>, tools: Arc<Tools>, children: Children) -> Self {
         Self {
             run,
+            services,
             tools,
-            broker,
-            artifacts,
-            result_bytes,
+            children,
             finished: Finished::default(),
             loaded: Arc::default(),
             instructions: None,
@@ -122,12 +114,12 @@ impl Calls {
         }
     }
 
-    /// First phase.
-    pub(crate) fn prepare(&mut self, call: ToolCall) -> Job {
+    /// First phase. `before` is the node in front of the reply that makes the call.
+    pub(crate) fn prepare(&mut self, call: ToolCall, before: Option<NodeId>) -> Job {
         let (sink, progress) = ProgressSink::channel();
         let cancel = CancellationToken::new();
         let id = call.tool_call_id.clone();
-        let context = self.context(&id, cancel.clone(), sink);
+        let context = self.context(&id, cancel.clone(), sink, before);
         let open = Open { cancel: cancel.clone(), tool: None, facts: None, handle: None, progress: Some(progress) };
         self.open.insert(id.clone(), open);
         let tools = Arc::clone(&self.tools);
@@ -156,25 +148,33 @@ impl Calls {
         .boxed()
     }
 
-    fn context(&self, call: &ToolCallId, cancel: CancellationToken, progress: ProgressSink) -> CallContext {
+    fn context(
+        &self,
+        call: &ToolCallId,
+        cancel: CancellationToken,
+        progress: ProgressSink,
+        before: Option<NodeId>,
+    ) -> CallContext {
         let run = &self.run;
+        let children = CallChildren { children: self.children.clone(), cancel: cancel.clone(), before };
         CallContext {
             session_id: run.session.id().clone(),
-            agent_id: run.agent_id.clone(),
+            agent_id: run.agent.id.clone(),
             run_id: run.run_id.clone(),
             tool_call_id: call.clone(),
             cancel,
             fence: self.fence.clone(),
             progress,
             artifacts: Arc::new(CallArtifacts {
-                writer: self.artifacts.clone(),
+                writer: self.services.artifacts.clone(),
                 session_id: run.session.id().clone(),
                 tool_call_id: call.clone(),
                 finished: self.finished.clone(),
             }),
-            versions: run.open.versions.clone(),
+            versions: run.agent.files.clone(),
+            children: Arc::new(children),
             loaded: Arc::clone(&self.loaded) as _,
-            result_bytes: self.result_bytes,
+            result_bytes: self.services.settings.result_bytes,
             secrets: run.redactor.secrets().clone(),
         }
     }
@@ -190,14 +190,14 @@ impl Calls {
 
     /// Gets the decision.
     pub(crate) fn authorize(&self, call: ToolCallId) -> Job {
-        let (run, broker) = (Arc::clone(&self.run), Arc::clone(&self.broker));
+        let (run, services) = (Arc::clone(&self.run), Arc::clone(&self.services));
         let known =
             self.open.get(&call).and_then(|open| Some((open.tool.clone()?, open.facts.clone()?, open.cancel.clone())));
         async move {
             let result = match known {
                 Some((tool, facts, cancel)) => {
                     let asked = Asked { run: &run, call: &call, tool: &tool, facts: &facts, cancel: &cancel };
-                    broker.authorize(&asked).await
+                    services.broker.authorize(&asked).await
                 }
                 None => Err(lost_handle()),
             };
@@ -256,15 +256,12 @@ async fn prepare(
     call: ToolCall,
     context: CallContext,
 ) -> Result<(Arc<ToolDefinition>, Prepared), ErrorPayload> {
-    let (definition, tool, arguments) = {
-        let registry = tools.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(registered) = registry.get(&call.name) else {
-            let message = format!("{} is not registered any more", call.name);
-            return Err(ErrorPayload::new(ErrorCode::ToolNotAvailable, message));
-        };
-        let arguments = registered.check_arguments(call.arguments)?;
-        (Arc::new(registered.definition().clone()), Arc::clone(registered.binding()), arguments)
+    let Some(registered) = tools.get(&call.name) else {
+        let message = format!("{} is not registered", call.name);
+        return Err(ErrorPayload::new(ErrorCode::ToolNotAvailable, message));
     };
+    let arguments = registered.check_arguments(call.arguments)?;
+    let (definition, tool) = (Arc::new(registered.definition().clone()), Arc::clone(registered.binding()));
     let prepared = tool.prepare(arguments, context).await?;
     Ok((definition, prepared))
 }

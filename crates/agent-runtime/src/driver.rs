@@ -4,45 +4,51 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_engine::{BudgetError, CommitNo, CompactMode, Effect, Input, JobNo, RequestNo, Run, Target, Write as Wanted};
+use agent_engine::{BudgetError, CommitNo, CompactMode, Effect, Input, JobNo, RequestNo, Target, Write as Wanted};
 use agent_llm::ProviderAdapter;
-use agent_protocol::{
-    EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelFault, ModelRequest, NodeId, RunPatch,
-    RunStatus, Usage,
-};
-use agent_store::{RunRow, StoreError, Write};
+use agent_protocol::{EndReason, ErrorCode, ErrorPayload, ModelFault, ModelRequest, Reply, RunStatus};
+use agent_store::{StoreError, Write};
 use futures::FutureExt;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::{CarriedState, PendingCompaction};
+use crate::agent_end::AgentEnd;
 use crate::calls::{Calls, Done, Job};
 use crate::caught::caught;
+use crate::compaction::Compactor;
 use crate::context::{Gathered, Gatherer, InstructionNode};
-use crate::handle::{RunResult, Standing};
-use crate::line::{Turn, is_awaited};
+use crate::failed_run::failed;
+use crate::machine::Machine;
 use crate::memory::Extractor;
 use crate::model_call;
+use crate::queue::{SessionPermit, is_awaited};
 use crate::raw::{self, RunExchanges};
-use crate::session::{Rest, RunContext, Session};
-use crate::upkeep::{Compactor, Underway};
+use crate::run_context::RunContext;
+use crate::run_state::{RunResult, RunState};
+use crate::session::Session;
 
 /// Everything one run works with.
 pub(crate) struct Driver {
-    /// The session is this run's until it is dropped.
-    pub(crate) turn: Turn<Session>,
+    /// The session's queue waits for this run until it is dropped; only the user's runs have one.
+    pub(crate) permit: Option<SessionPermit<Session>>,
     pub(crate) context: Arc<RunContext>,
     pub(crate) provider: Arc<dyn ProviderAdapter>,
-    pub(crate) machine: Run,
+    pub(crate) machine: Machine,
     pub(crate) calls: Calls,
     /// Not here while it looks at files.
     pub(crate) gatherer: Option<Gatherer>,
     pub(crate) compactor: Compactor,
     pub(crate) extractor: Option<Extractor>,
     /// The summary that is being made for this run, or was taken over by it.
-    pub(crate) summary: Option<(JobNo, Underway)>,
+    pub(crate) summary: Option<(JobNo, PendingCompaction)>,
+    /// Who waits for the reply of a run that is one request.
+    pub(crate) reply_to: Option<oneshot::Sender<Reply>>,
+    /// What becomes of the agent when the run ends.
+    pub(crate) agent_end: AgentEnd,
     /// What travels to and from the server, if somebody debugs.
     pub(crate) raw: Option<RunExchanges>,
     /// Rows, bytes and events that go into the first commit.
@@ -57,7 +63,7 @@ pub(crate) struct Driver {
     pub(crate) unsaid: bool,
     pub(crate) cancel: CancellationToken,
     pub(crate) cancel_timeout: Duration,
-    pub(crate) standing: watch::Sender<Standing>,
+    pub(crate) state: watch::Sender<RunState>,
 }
 
 /// What is at work outside the machine.
@@ -89,7 +95,7 @@ impl Driver {
     }
 
     async fn run_out(&mut self, start: Input) -> (EndReason, Option<ErrorPayload>) {
-        let left = self.context.open.upkeep.take();
+        let left = self.context.agent.compaction.take();
         let mut outside = Outside {
             jobs: FuturesUnordered::new(),
             ready: VecDeque::from([start]),
@@ -97,9 +103,10 @@ impl Driver {
             drain: None,
             cancelled: false,
         };
-        if let Some(underway) = left {
-            let job = self.machine.adopt(underway.mode, underway.plan.clone());
-            self.watch_summary(job, underway, &outside);
+        if let Some(pending) = left
+            && let Some(job) = self.machine.adopt(&pending)
+        {
+            self.watch_summary(job, pending, &outside);
         }
         let end = loop {
             let input = self.next_input(&mut outside).await;
@@ -117,41 +124,60 @@ impl Driver {
         let run = self.context.store.unfinished_runs(self.context.session.id()).await;
         let run = run.ok().and_then(|runs| runs.into_iter().find(|run| run.run_id == self.context.run_id));
         if let Some(run) = run {
+            let mut writes = failed(run, &fault);
+            writes.push(self.agent_end.write(&self.context.agent.id, RunStatus::Failed, None));
             // Should that fail, the next claim of the session ends it.
-            let _ = self.context.commit(failed(run, &fault)).await;
+            if self.context.commit(writes).await.is_err() {
+                self.context.owned.end_is_unstored();
+            }
         }
-        let Self { turn, context, calls, standing, .. } = self;
-        drop(turn);
+        let Self { permit, context, calls, state, reply_to, .. } = self;
+        release(permit, &context);
         context.live.close();
-        drop((calls, context));
-        let result = RunResult { status: RunStatus::Failed, end_reason: Some(EndReason::Failed), error: Some(fault) };
-        standing.send_replace(Standing { status: RunStatus::Failed, result: Some(result) });
+        drop((calls, context, reply_to));
+        let result = RunResult {
+            status: RunStatus::Failed,
+            end_reason: Some(EndReason::Failed),
+            answer: None,
+            error: Some(fault),
+        };
+        state.send_replace(RunState { status: RunStatus::Failed, result: Some(result) });
     }
 
     fn finish(self, end: EndReason, error: Option<ErrorPayload>) {
         let status = end.status();
-        let Self { turn, context, calls, machine, standing, store_failed, unsaid, summary, .. } = self;
-        // Otherwise the next run reads what was stored.
-        if !store_failed {
-            // What is still being made goes on, for whoever comes next.
-            let open_job = machine.open_compaction().map(|(job, _)| job);
-            if let Some((_, underway)) = summary.filter(|(job, _)| Some(*job) == open_job) {
-                context.open.upkeep.put(underway);
+        let Self { permit, context, calls, machine, state, store_failed, unsaid, summary, reply_to, agent_end, .. } =
+            self;
+        let answer = machine.answer();
+        let reply = match machine {
+            Machine::Exchange(exchange) => exchange.into_reply(),
+            // Otherwise the next run reads what was stored.
+            Machine::Loop(run) if !store_failed && agent_end.lives_on() => {
+                // What is still being made goes on, for whoever comes next.
+                let open_job = run.open_compaction().map(|(job, _)| job);
+                if let Some((_, pending)) = summary.filter(|(job, _)| Some(*job) == open_job) {
+                    context.agent.compaction.put(pending);
+                }
+                let compaction_floor = run.compaction_floor();
+                let (path, calibration) = run.into_path();
+                context.agent.carry(CarriedState { path, calibration, compaction_floor, ..CarriedState::default() });
+                None
             }
-            let compaction_floor = machine.compaction_floor();
-            let (path, calibration) = machine.into_path();
-            context.open.put_rest(Rest { path, calibration, started: None, compaction_floor });
-        }
-        drop(turn);
+            Machine::Loop(_) => None,
+        };
         if unsaid {
-            // Whoever claims it next writes down that the run is over.
-            context.session.sleep();
+            context.owned.end_is_unstored();
         }
+        release(permit, &context);
         context.live.close();
         // When somebody hears that it is over, nothing of this run holds the session any more.
         drop((calls, context));
-        let result = RunResult { status, end_reason: Some(end), error };
-        standing.send_replace(Standing { status, result: Some(result) });
+        if let (Some(reply), Some(reply_to)) = (reply, reply_to) {
+            // That nobody listens any more is no fault.
+            let _ = reply_to.send(reply);
+        }
+        let result = RunResult { status, end_reason: Some(end), answer, error };
+        state.send_replace(RunState { status, result: Some(result) });
     }
 
     /// The next thing that happens. A cancel goes before everything that waits.
@@ -257,7 +283,7 @@ impl Driver {
 
     async fn store(&mut self, wanted: Vec<Wanted>) -> Result<(), StoreError> {
         let mut writes = std::mem::take(&mut self.prelude);
-        writes.extend(self.context.open.versions.take_unstored());
+        writes.extend(self.context.agent.files.take_unstored());
         writes.extend(self.calls.finished_artifacts().take());
         if let Some(raw) = &self.raw {
             writes.extend(raw.take().await);
@@ -275,14 +301,15 @@ impl Driver {
             Wanted::Run(patch) => Write::RunPatch(patch),
         }));
         if let Some(status) = status {
-            writes.push(agent_status(&self.context, status));
+            let answer = status.is_terminal().then(|| self.machine.answer()).flatten();
+            writes.push(self.agent_end.write(&self.context.agent.id, status, answer));
         }
         if let Err(error) = self.context.commit(writes).await {
             self.prelude = besides;
             return Err(error);
         }
         if let Some(status) = status.filter(|status| !status.is_terminal()) {
-            self.standing.send_modify(|standing| standing.status = status);
+            self.state.send_modify(|state| state.status = status);
         }
         Ok(())
     }
@@ -291,14 +318,18 @@ impl Driver {
         match effect {
             Effect::Gather { fresh } => self.gather(fresh, outside),
             Effect::CallModel { request, body } => self.call_model(request, *body, outside),
-            Effect::Prepare { call } => outside.jobs.push(self.calls.prepare(call)),
+            Effect::Prepare { call } => {
+                let before = self.machine.node_before(&call.tool_call_id);
+                outside.jobs.push(self.calls.prepare(call, before));
+            }
             Effect::Authorize(call) => outside.jobs.push(self.calls.authorize(call)),
             Effect::Execute(call) => outside.jobs.push(self.calls.execute(call)),
-            // Who waits for the session had better not wait for a server's only slot as well.
-            Effect::Compact { mode: CompactMode::AtEnd, .. } if is_awaited(&self.turn) => {}
+            // Who waits for the session had better not wait for a server's only slot as well; and of an agent that is done
+            // nobody reads a summary.
+            Effect::Compact { mode: CompactMode::AtEnd, .. } if self.is_awaited() || !self.agent_end.lives_on() => {}
             Effect::Compact { job, mode, plan, request } => {
-                let underway = self.compactor.begin(&self.context, mode, *plan, *request);
-                self.watch_summary(job, underway, outside);
+                let pending = self.compactor.begin(&self.context, mode, *plan, *request);
+                self.watch_summary(job, pending, outside);
             }
             Effect::Abort(target) => self.abort(&target, outside),
             Effect::ArmDrain => {
@@ -309,9 +340,14 @@ impl Driver {
         }
     }
 
+    fn is_awaited(&self) -> bool {
+        self.permit.as_ref().is_some_and(|permit| is_awaited(permit))
+    }
+
     /// At once where nothing was loaded; else on a thread where files may be looked at.
     fn gather(&mut self, fresh: bool, outside: &mut Outside) {
-        let nodes = InstructionNode::on(self.machine.path());
+        let Some(path) = self.machine.path() else { return };
+        let nodes = InstructionNode::on(path);
         let Some(mut gatherer) = self.gatherer.take() else { return };
         if gatherer.reads_files(fresh, &nodes) {
             let work = spawn_blocking(move || {
@@ -363,16 +399,16 @@ impl Driver {
 
     /// A summary that the machine has used, or given up, is nobody's any more.
     fn let_go_of_summary(&mut self) {
-        let open = self.machine.open_compaction().map(|(job, _)| job);
-        let is_done = |underway: &Underway| underway.done.peek().is_some();
-        self.summary.take_if(|(job, underway)| open != Some(*job) && is_done(underway));
+        let open = self.machine.open_compaction();
+        let is_done = |pending: &PendingCompaction| pending.done.peek().is_some();
+        self.summary.take_if(|(job, pending)| open != Some(*job) && is_done(pending));
     }
 
     /// The machine hears what comes of a summary.
-    fn watch_summary(&mut self, job: JobNo, underway: Underway, outside: &Outside) {
-        let made = underway.done.clone().map(move |result| Input::CompactionDone { job, result });
+    fn watch_summary(&mut self, job: JobNo, pending: PendingCompaction, outside: &Outside) {
+        let made = pending.done.clone().map(move |result| Input::CompactionDone { job, result });
         outside.jobs.push(made.map(|input| Done::Input(Box::new(input))).boxed());
-        self.summary = Some((job, underway));
+        self.summary = Some((job, pending));
     }
 
     fn abort(&mut self, target: &Target, outside: &Outside) {
@@ -386,37 +422,23 @@ impl Driver {
                 }
             }
             Target::Job(job) => {
-                if let Some((_, underway)) = self.summary.take_if(|(current, _)| current == job) {
-                    underway.abort();
+                // Stops the work; its end still comes.
+                if let Some((_, pending)) = self.summary.take_if(|(current, _)| current == job) {
+                    drop(pending.cancel);
                 }
             }
         }
     }
 }
 
-/// The end of a run that could not end itself.
-pub(crate) fn failed(run: RunRow, error: &ErrorPayload) -> Vec<Write> {
-    failed_patch(error, run.end_node_id, run.turn_count, run.usage)
-}
-
-/// The same for one of which this much is known.
-pub(crate) fn failed_patch(
-    error: &ErrorPayload,
-    end_node_id: Option<NodeId>,
-    turn_count: u32,
-    usage: Usage,
-) -> Vec<Write> {
-    vec![
-        Write::Event(EventDraft::new(EventType::LoopFailed).level(Level::Error).error(error)),
-        Write::RunPatch(RunPatch {
-            status: RunStatus::Failed,
-            end_reason: Some(EndReason::Failed),
-            end_node_id,
-            turn_count,
-            usage,
-            error: Some(error.clone()),
-        }),
-    ]
+/// Lets the next run come before anybody is told that this one is over. Where an end could not be stored the session is given
+/// up: whoever claims it next writes it down.
+fn release(permit: Option<SessionPermit<Session>>, context: &RunContext) {
+    let Some(permit) = permit else { return };
+    drop(permit);
+    if context.owned.has_unstored_end() {
+        context.session.release();
+    }
 }
 
 async fn expired(drain: &mut Option<std::pin::Pin<Box<tokio::time::Sleep>>>) {
@@ -424,15 +446,4 @@ async fn expired(drain: &mut Option<std::pin::Pin<Box<tokio::time::Sleep>>>) {
         Some(sleep) => sleep.await,
         None => std::future::pending().await,
     }
-}
-
-fn agent_status(context: &RunContext, status: RunStatus) -> Write {
-    use agent_protocol::AgentStatus;
-    let status = match status {
-        RunStatus::Queued | RunStatus::Pending => AgentStatus::Idle,
-        RunStatus::Running => AgentStatus::Running,
-        // The session's own agent waits for the next message, whatever became of this run.
-        RunStatus::Completed | RunStatus::Failed | RunStatus::Aborted | RunStatus::Cancelled => AgentStatus::Idle,
-    };
-    Write::AgentStatus { agent_id: context.agent_id.clone(), status, result: None }
 }

@@ -1,143 +1,342 @@
-//! A run before its loop: it waits for its turn if it must, then reads the path and hands over to the driver (RUN-1, RUN-2).
+//! A run before its loop: it waits in the queue if it must, finds where its conversation stands, and hands over to the driver
+//! (RUN-1, RUN-2).
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use agent_engine::{Input, Limits, Run};
-use agent_llm::ProviderAdapter;
+use agent_engine::{CompactMode, Exchange, Input, Limits, Run};
 use agent_protocol::{
-    ContentBlock, EndReason, ErrorPayload, EventDraft, EventType, Object, RunPatch, RunStatus, Usage,
+    AgentId, AgentRole, AgentStatus, AgentType, ContentBlock, EndReason, ErrorPayload, EventDraft, EventType,
+    ModelRequest, NodeId, Object, Reply, RunId, RunPatch, RunStatus, Usage,
 };
-use agent_store::{NewRun, StoreError, Write};
+use agent_store::{NewAgent, NewRun, StoreError, Write};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
+use crate::agent::{Agent, CarriedState};
+use crate::agent_end::AgentEnd;
 use crate::calls::Calls;
+use crate::children::Children;
+use crate::compaction::Compactor;
 use crate::context::{Catalogs, Gatherer, InstructionFiles};
-use crate::driver::{Driver, failed_patch};
-use crate::handle::{RunResult, Standing};
-use crate::line::{Place, Turn};
-use crate::memory::{Extractor, Memory};
+use crate::driver::Driver;
+use crate::failed_run::failed_patch;
+use crate::ids::fresh_id;
+use crate::live::Live;
+use crate::machine::Machine;
+use crate::owned::OwnedSession;
+use crate::queue::{QueuePosition, SessionPermit};
 use crate::raw::RunExchanges;
-use crate::session::{Rest, RunContext, Session};
-use crate::sessions::Sessions;
-use crate::sources::FixedPart;
-use crate::upkeep::Compactor;
+use crate::resume::Resume;
+use crate::run_context::RunContext;
+use crate::run_spec::{ChildWork, RunModel, RunSpec, Seed, StartRuns, StartedRun, Work};
+use crate::run_state::{RunResult, RunState};
+use crate::seen_files::SeenFiles;
+use crate::services::Services;
+use crate::session::Session;
+use crate::sources::PartsFor;
 
 /// What a queued run's row keeps its message under, so that it survives a process that ends before its turn comes.
 pub(crate) const QUEUED_MESSAGE: &str = "queued_message";
+/// Of what use an internal agent is, in its row's metadata and in its run's.
+pub(crate) const PURPOSE: &str = "purpose";
+/// The purpose of a run that summarises.
+pub(crate) const COMPACT: &str = "compact";
 
-/// A run that was started.
-pub(crate) struct Launch {
-    pub(crate) entry: Entry,
-    pub(crate) provider: Arc<dyn ProviderAdapter>,
-    pub(crate) limits: Limits,
-    pub(crate) calls: Calls,
-    pub(crate) fixed: Arc<FixedPart>,
-    pub(crate) memory: Option<Memory>,
-    pub(crate) compactor: Compactor,
-    pub(crate) extractor: Option<Extractor>,
-    pub(crate) raw: Option<RunExchanges>,
-    pub(crate) message: Vec<ContentBlock>,
-    pub(crate) cancel_timeout: Duration,
+/// Starts the runs of a runtime, all of them in the same way.
+#[derive(Clone)]
+pub(crate) struct Launcher {
+    services: Arc<Services>,
+    resume: Arc<Resume>,
 }
 
-/// What a run needs before its loop.
-pub(crate) struct Entry {
-    pub(crate) context: Arc<RunContext>,
-    pub(crate) sessions: Arc<Sessions>,
-    pub(crate) cancel: CancellationToken,
-    pub(crate) standing: watch::Sender<Standing>,
+impl Launcher {
+    pub(crate) fn new(services: Arc<Services>, resume: Arc<Resume>) -> Self {
+        Self { services, resume }
+    }
+}
+
+impl StartRuns for Launcher {
+    fn start(&self, session: &Arc<Session>, owned: &Arc<OwnedSession>, spec: RunSpec) -> StartedRun {
+        let RunSpec { work, model, limits, cancel } = spec;
+        let run_id = fresh_id(RunId::PREFIX, RunId::parse);
+        let live = Live::new(session.id().clone(), run_id.clone(), self.services.patterns.clone());
+        let live = Arc::new(if matches!(work, Work::Summary { .. }) { live.unwatched() } else { live });
+        let context = Arc::new(RunContext {
+            agent: agent_of(&work, owned),
+            session: Arc::clone(session),
+            owned: Arc::clone(owned),
+            store: Arc::clone(&self.services.store),
+            run_id: run_id.clone(),
+            role: role_of(&work),
+            live: Arc::clone(&live),
+            redactor: self.services.redactor.clone(),
+        });
+        let is_queued = matches!(&work, Work::Answer { queue: QueuePosition::Waiting { .. }, .. });
+        let status = if is_queued { RunStatus::Queued } else { RunStatus::Pending };
+        let (state, watched) = watch::channel(RunState { status, result: None });
+        let started = StartedRun {
+            run_id,
+            session_id: session.id().clone(),
+            agent_id: context.agent.id.clone(),
+            live: Arc::clone(&live),
+            cancel: cancel.clone(),
+            state: watched,
+        };
+        let launch = Launch { launcher: self.clone(), context, model, limits, cancel, state };
+        let closed = ClosedAtTheEnd(live);
+        self.services.runs.spawn(async move {
+            let _closed = closed;
+            launch.run(work).await;
+        });
+        started
+    }
+}
+
+fn role_of(work: &Work) -> AgentRole {
+    match work {
+        Work::Answer { .. } => AgentRole::Main,
+        Work::Child(child) => child.role,
+        // Core's own: it calls nothing and asks nobody.
+        Work::Summary { .. } => AgentRole::Fork,
+    }
+}
+
+fn agent_of(work: &Work, owned: &OwnedSession) -> Arc<Agent> {
+    let (id, agent_type, parent) = match work {
+        Work::Answer { .. } => return Arc::clone(&owned.root),
+        Work::Child(child) => (child.agent_id.clone(), child.agent_type(), &child.parent),
+        Work::Summary { parent, .. } => (fresh_id(AgentId::PREFIX, AgentId::parse), AgentType::Fork, parent),
+    };
+    let files = Arc::new(SeenFiles::new(id.clone(), Arc::clone(&owned.files)));
+    Arc::new(Agent::new(id, agent_type, Some(parent.clone()), files, None))
+}
+
+/// Ends the live stream whatever becomes of its run, so that nobody waits for more of it.
+struct ClosedAtTheEnd(Arc<Live>);
+
+impl Drop for ClosedAtTheEnd {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// A run on its way to its driver.
+struct Launch {
+    launcher: Launcher,
+    context: Arc<RunContext>,
+    model: Arc<RunModel>,
+    limits: Limits,
+    cancel: CancellationToken,
+    state: watch::Sender<RunState>,
+}
+
+/// A conversation that is about to go on.
+struct Loop {
+    permit: Option<SessionPermit<Session>>,
+    carried: CarriedState,
+    said: Vec<ContentBlock>,
+    prelude: Vec<Write>,
+    /// The child whose conversation it is.
+    child: Option<Box<ChildWork>>,
 }
 
 impl Launch {
     /// Runs to the end.
-    pub(crate) async fn run(self, place: Place<Session>) {
-        let (turn, mut prelude) = match place {
-            Place::First(turn) => {
-                let row = self.entry.row(RunStatus::Pending, Object::new());
-                (turn, vec![row])
+    async fn run(self, work: Work) {
+        match work {
+            Work::Answer { message, queue } => self.answer(message, queue).await,
+            Work::Child(child) => {
+                let session = Arc::clone(&self.context.session);
+                self.child(child).await;
+                session.child_ended();
             }
-            Place::Waiting { position, turn } => match self.entry.wait(&self.message, position, turn).await {
-                Some(turn) => (turn, vec![Write::Event(EventDraft::new(EventType::RunDequeued))]),
-                None => return,
-            },
-        };
-        match self.entry.rest().await {
-            Ok(rest) => {
-                let found = tokio::select! {
-                    biased;
-                    // The driver sees it first thing.
-                    () = self.entry.cancel.cancelled() => Catalogs::default(),
-                    found = loadable(Arc::clone(&self.fixed), self.memory.clone()) => found,
-                };
-                let parts = Arc::new(self.fixed.parts(found.offer()));
-                let files = Arc::new(InstructionFiles::new(Arc::new(found), Arc::clone(self.fixed.rules())));
-                self.drive(turn, rest, prelude, Gatherer::new(parts, files)).await;
-            }
-            Err(error) => {
-                let error = error.payload();
-                prelude.extend(failed_patch(&error, None, 0, Usage::default()));
-                let _ = self.entry.context.commit(prelude).await;
-                // The session is given free before anybody is told.
-                drop(turn);
-                self.entry.end(RunStatus::Failed, Some(EndReason::Failed), Some(error));
-            }
+            Work::Summary { request, mode, from, reply_to, .. } => self.summary(*request, mode, from, reply_to).await,
         }
     }
 
-    async fn drive(self, turn: Turn<Session>, rest: Rest, prelude: Vec<Write>, gatherer: Gatherer) {
-        let Entry { context, cancel, standing, .. } = self.entry;
-        let mut machine = Run::new(self.limits, context.run_id.clone(), rest.path, rest.calibration)
-            .with_compaction_floor(rest.compaction_floor);
-        if let Some(started) = rest.started {
+    async fn answer(self, message: Vec<ContentBlock>, queue: QueuePosition<Session>) {
+        let (permit, prelude) = match queue {
+            QueuePosition::First(permit) => (permit, vec![self.row(RunStatus::Pending, Object::new())]),
+            QueuePosition::Waiting { position, permit } => match self.wait(&message, position, permit).await {
+                Some(permit) => (permit, vec![Write::Event(EventDraft::new(EventType::RunDequeued))]),
+                None => return,
+            },
+        };
+        match self.carried().await {
+            Ok(carried) => {
+                self.converse(Loop { permit: Some(permit), carried, said: message, prelude, child: None }).await;
+            }
+            Err(error) => self.never_began(Some(permit), prelude, &error).await,
+        }
+    }
+
+    /// What the run before left, or what is stored (DB-11): read only now that no other run of the agent writes.
+    async fn carried(&self) -> Result<CarriedState, StoreError> {
+        let agent = &self.context.agent;
+        match agent.take_carried() {
+            Some(carried) => Ok(carried),
+            None => self.launcher.resume.agent(self.context.session.id(), &agent.id).await,
+        }
+    }
+
+    async fn child(self, mut child: ChildWork) {
+        let agent = NewAgent {
+            agent_id: child.agent_id.clone(),
+            parent_agent_id: Some(child.parent.agent_id.clone()),
+            agent_type: child.agent_type(),
+            created_by_run_id: Some(child.parent.run_id.clone()),
+            fork_from_node_id: match &child.seed {
+                Seed::Fresh => None,
+                Seed::Inherited(from) => Some(from.clone()),
+            },
+            status: AgentStatus::Running,
+            metadata: child.definition.as_ref().map_or_else(Object::new, |definition| {
+                Object::from_iter([(DEFINITION.to_owned(), definition.agent_definition_id.as_str().into())])
+            }),
+        };
+        let prelude = vec![Write::Agent(agent), self.row(RunStatus::Pending, Object::new())];
+        let carried = match &child.seed {
+            Seed::Fresh => Ok(CarriedState::default()),
+            Seed::Inherited(from) => {
+                self.launcher.resume.inherited(self.context.session.id(), &child.parent.agent_id, from).await
+            }
+        };
+        let said = std::mem::take(&mut child.task);
+        match carried {
+            Ok(carried) => {
+                self.converse(Loop { permit: None, carried, said, prelude, child: Some(Box::new(child)) }).await;
+            }
+            Err(error) => self.never_began(None, prelude, &error).await,
+        }
+    }
+
+    async fn converse(self, begin: Loop) {
+        let services = Arc::clone(&self.launcher.services);
+        let owned = &self.context.owned;
+        let changes = match &begin.child {
+            None => owned.files.begin_changes(owned.living_children() > 0),
+            Some(_) => owned.files.changes(),
+        };
+        let found = tokio::select! {
+            biased;
+            // The driver sees it first thing.
+            () = self.cancel.cancelled() => Catalogs::default(),
+            found = loadable(&services) => found,
+        };
+        let child = begin.child.as_deref();
+        let parts = services.fixed.parts(PartsFor {
+            role: self.context.role,
+            offer: found.offer(),
+            allowed: child.and_then(|child| child.allowed_tools.as_ref()),
+            definition: child.and_then(|child| child.definition.as_deref()),
+            model: &self.model,
+        });
+        let files = Arc::new(InstructionFiles::new(Arc::new(found), Arc::clone(services.fixed.rules()), changes));
+        let gatherer = Gatherer::new(Arc::new(parts.system), Arc::clone(&files));
+        let CarriedState { path, calibration, compaction_floor, started, lost_children } = begin.carried;
+        let mut machine = Run::new(self.limits.clone(), self.context.run_id.clone(), path, calibration)
+            .with_compaction_floor(compaction_floor)
+            .with_lost_children(lost_children.iter().map(|lost| lost.in_words()).collect());
+        if let Some(started) = started {
             machine = machine.with_started_calls(started);
         }
+        let calls = self.calls(parts.tools).with_instructions(files);
+        let end = if begin.child.is_some() { AgentEnd::Done } else { AgentEnd::WaitsForMore };
+        let extractor = services.extractor.clone().filter(|_| begin.child.is_none());
         let driver = Driver {
-            turn,
-            context,
-            provider: self.provider,
-            machine,
-            calls: self.calls.with_instructions(gatherer.files()),
+            extractor,
             gatherer: Some(gatherer),
-            compactor: self.compactor,
-            extractor: self.extractor,
+            permit: begin.permit,
+            ..self.driver(Machine::Loop(Box::new(machine)), calls, end, begin.prelude)
+        };
+        driver.drive(Input::Start { content: begin.said }).await;
+        // A child lives until nothing of its run is left.
+        drop(begin.child);
+    }
+
+    async fn summary(self, request: ModelRequest, mode: CompactMode, from: NodeId, reply_to: oneshot::Sender<Reply>) {
+        let metadata = Object::from_iter([
+            (PURPOSE.to_owned(), COMPACT.into()),
+            ("mode".to_owned(), mode.as_str().into()),
+            (DEFINITION.to_owned(), "default_compact_agent".into()),
+        ]);
+        let Agent { id, agent_type, parent, .. } = &*self.context.agent;
+        let agent = NewAgent {
+            agent_id: id.clone(),
+            parent_agent_id: parent.as_ref().map(|parent| parent.agent_id.clone()),
+            agent_type: *agent_type,
+            created_by_run_id: parent.as_ref().map(|parent| parent.run_id.clone()),
+            fork_from_node_id: Some(from),
+            status: AgentStatus::Running,
+            metadata: metadata.clone(),
+        };
+        let prelude = vec![Write::Agent(agent), self.row(RunStatus::Pending, metadata)];
+        let machine = Machine::Exchange(Box::new(Exchange::new(COMPACT, request)));
+        let calls = self.calls(self.launcher.services.fixed.registered().snapshot());
+        let provider = Arc::clone(&self.model.summariser);
+        let driver = self.driver(machine, calls, AgentEnd::DoneWithoutResult, prelude);
+        let driver = Driver { reply_to: Some(reply_to), provider, ..driver };
+        driver.drive(Input::Start { content: Vec::new() }).await;
+    }
+
+    fn calls(&self, tools: Arc<crate::sources::Tools>) -> Calls {
+        let services = &self.launcher.services;
+        let children = Children {
+            starter: Arc::new(self.launcher.clone()),
+            services: Arc::clone(services),
+            run: Arc::clone(&self.context),
+            model: Arc::clone(&self.model),
+            living: TaskTracker::new(),
+        };
+        Calls::new(Arc::clone(&self.context), Arc::clone(services), tools, children)
+    }
+
+    fn driver(self, machine: Machine, calls: Calls, agent_end: AgentEnd, prelude: Vec<Write>) -> Driver {
+        let services = &self.launcher.services;
+        let raw = services.raw.as_ref().map(|exchanges| {
+            RunExchanges {
+                exchanges: exchanges.clone(),
+                run_id: self.context.run_id.clone(),
+                session_id: self.context.session.id().clone(),
+                writer: services.artifacts.clone(),
+                redactor: services.redactor.clone(),
+                patterns: services.patterns.clone(),
+            }
+            .listen()
+        });
+        Driver {
+            permit: None,
+            provider: Arc::clone(&self.model.provider),
+            machine,
+            calls,
+            gatherer: None,
+            compactor: Compactor {
+                starter: Arc::new(self.launcher.clone()),
+                services: Arc::clone(services),
+                model: self.model,
+            },
+            extractor: None,
             summary: None,
-            raw: self.raw,
+            reply_to: None,
+            agent_end,
+            raw,
             prelude,
             held: None,
             store_failed: false,
             locked: None,
             unsaid: false,
-            cancel,
-            cancel_timeout: self.cancel_timeout,
-            standing,
-        };
-        driver.drive(Input::Start { content: self.message }).await;
-    }
-}
-
-/// Looks at what a run may load.
-async fn loadable(fixed: Arc<FixedPart>, memory: Option<Memory>) -> Catalogs {
-    let places = fixed.places().clone();
-    let rules = Arc::clone(fixed.rules());
-    let scan = tokio::task::spawn_blocking(move || Catalogs::scan(&places, &rules));
-    let memories = async {
-        match &memory {
-            Some(memory) => memory.visible().await,
-            None => None,
+            cancel: self.cancel,
+            cancel_timeout: services.settings.cancel_timeout,
+            state: self.state,
+            context: self.context,
         }
-    };
-    let (scanned, memories) = tokio::join!(scan, memories);
-    // Where the scan broke off there is nothing to list, and the run goes on.
-    Catalogs { memories, ..scanned.unwrap_or_default() }
-}
+    }
 
-impl Entry {
     fn row(&self, status: RunStatus, metadata: Object) -> Write {
         Write::Run(NewRun {
             run_id: self.context.run_id.clone(),
-            agent_id: self.context.agent_id.clone(),
+            agent_id: self.context.agent.id.clone(),
             status,
             start_node_id: None,
             metadata,
@@ -149,8 +348,8 @@ impl Entry {
         &self,
         message: &[ContentBlock],
         position: usize,
-        turn: oneshot::Receiver<Turn<Session>>,
-    ) -> Option<Turn<Session>> {
+        permit: oneshot::Receiver<SessionPermit<Session>>,
+    ) -> Option<SessionPermit<Session>> {
         let mut metadata = Object::new();
         // Blocks are plain JSON; that they cannot be written down is impossible.
         metadata.insert(QUEUED_MESSAGE.to_owned(), serde_json::to_value(message).unwrap_or_default());
@@ -166,12 +365,12 @@ impl Entry {
                 self.cancelled().await;
                 None
             }
-            turn = turn => match turn {
-                Ok(turn) => {
-                    self.standing.send_modify(|standing| standing.status = RunStatus::Pending);
-                    Some(turn)
+            permit = permit => match permit {
+                Ok(permit) => {
+                    self.state.send_modify(|state| state.status = RunStatus::Pending);
+                    Some(permit)
                 }
-                // The line itself is gone, and with it the runtime.
+                // The queue itself is gone, and with it the runtime.
                 Err(_) => {
                     self.cancelled().await;
                     None
@@ -199,16 +398,43 @@ impl Entry {
         self.end(RunStatus::Cancelled, None, error);
     }
 
-    /// What the run before left, or what is stored (DB-11): read only now that nobody else writes.
-    async fn rest(&self) -> Result<Rest, StoreError> {
-        match self.context.open.take_rest() {
-            Some(rest) => Ok(rest),
-            None => self.sessions.reread(self.context.session.id(), &self.context.agent_id).await,
+    /// The conversation cannot be read.
+    async fn never_began(self, permit: Option<SessionPermit<Session>>, mut prelude: Vec<Write>, error: &StoreError) {
+        let error = error.payload();
+        prelude.extend(failed_patch(&error, None, 0, Usage::default()));
+        if self.context.agent.parent.is_some() {
+            prelude.push(AgentEnd::Done.write(&self.context.agent.id, RunStatus::Failed, None));
         }
+        if self.context.commit(prelude).await.is_err() {
+            self.context.owned.end_is_unstored();
+        }
+        // The next run comes before anybody is told.
+        drop(permit);
+        self.end(RunStatus::Failed, Some(EndReason::Failed), Some(error));
     }
 
     fn end(&self, status: RunStatus, end_reason: Option<EndReason>, error: Option<ErrorPayload>) {
         self.context.live.close();
-        self.standing.send_replace(Standing { status, result: Some(RunResult { status, end_reason, error }) });
+        let result = RunResult { status, end_reason, answer: None, error };
+        self.state.send_replace(RunState { status, result: Some(result) });
     }
+}
+
+/// What an agent's row keeps the id of its definition under.
+const DEFINITION: &str = "agent_definition_id";
+
+/// Looks at what a run may load.
+async fn loadable(services: &Services) -> Catalogs {
+    let places = services.fixed.places().clone();
+    let rules = Arc::clone(services.fixed.rules());
+    let scan = tokio::task::spawn_blocking(move || Catalogs::scan(&places, &rules));
+    let memories = async {
+        match &services.memory {
+            Some(memory) => memory.visible().await,
+            None => None,
+        }
+    };
+    let (scanned, memories) = tokio::join!(scan, memories);
+    // Where the scan broke off there is nothing to list, and the run goes on.
+    Catalogs { memories, ..scanned.unwrap_or_default() }
 }

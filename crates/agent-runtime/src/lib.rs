@@ -7,30 +7,46 @@
 //! Read in this order: [`Runtime`] (one per process and project), [`RunHandle`] (one per run), [`EventStream`] (what a
 //! user watches), [`RuntimeSettings`] and [`Ports`] (what it is made of).
 
+mod agent;
+mod agent_end;
 mod archive;
 mod artifacts;
+mod blocks;
 mod broker;
 mod calls;
 mod caught;
+mod children;
+mod compaction;
 mod context;
 mod driver;
 mod error;
+mod failed_run;
+mod file_stamp;
 mod handle;
+mod ids;
 mod launch;
-mod line;
 mod live;
+mod machine;
 mod memory;
 mod model_call;
+mod owned;
+mod project;
+mod queue;
 mod raw;
 mod redact;
+mod resume;
+mod run_context;
+mod run_spec;
+mod run_state;
 mod runtime;
+mod seen_files;
+mod services;
 mod session;
+mod session_files;
 mod sessions;
 mod settings;
 mod sources;
 mod tools;
-mod upkeep;
-mod versions;
 
 pub use agent_engine::{BranchError, RebuildError};
 pub use agent_store::{
@@ -44,15 +60,17 @@ pub use archive::{
     EpochContext, Estimates, Missing, PinnedNode, Replay, ReplayResult, RequestContext, RequestOutcome, RequestReport,
     RunInspection, SessionHit, SessionListing, Standing, TurnInspection, TurnReply, TurnReport, WindowShares,
 };
+pub use blocks::blocks;
 pub use broker::{CallbackError, PermissionCallback};
 pub use context::ContextPlaces;
 pub use error::RuntimeError;
-pub use handle::{CancelResult, RunHandle, RunResult};
+pub use handle::{CancelResult, RunHandle};
 pub use live::{EventStream, StreamTaken};
 pub use memory::{Memory, MemoryModel, MemorySettings};
+pub use project::project_name;
 pub use raw::RawExchanges;
+pub use run_state::RunResult;
 pub use runtime::{Background, Runtime, StartOptions, UserMessage};
-pub use sessions::project_name;
-pub use settings::{Ports, RuntimeSettings};
-pub use sources::{blocks, check_budgets};
+pub use settings::{ChildSettings, Ports, RuntimeSettings};
+pub use sources::check_budgets;
 pub use tools::{CoreToolSettings, core_tools};

@@ -38,6 +38,8 @@ pub(crate) struct Live {
     run_id: RunId,
     /// What is not shown of events and errors.
     pub(crate) patterns: SecretPatterns,
+    /// Whether anybody will ever watch: for others no deltas are kept.
+    is_watched: bool,
     state: Mutex<State>,
     news: Notify,
 }
@@ -82,7 +84,13 @@ struct MessageText {
 
 impl Live {
     pub(crate) fn new(session_id: SessionId, run_id: RunId, patterns: SecretPatterns) -> Self {
-        Self { session_id, run_id, patterns, state: Mutex::default(), news: Notify::new() }
+        Self { session_id, run_id, patterns, is_watched: true, state: Mutex::default(), news: Notify::new() }
+    }
+
+    /// For a run that nobody watches: what it stores is seen in replay.
+    #[must_use]
+    pub(crate) fn unwatched(self) -> Self {
+        Self { is_watched: false, ..self }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -90,6 +98,9 @@ impl Live {
     }
 
     fn tell(&self, change: impl FnOnce(&mut State)) {
+        if !self.is_watched {
+            return;
+        }
         change(&mut self.state());
         self.news.notify_one();
     }

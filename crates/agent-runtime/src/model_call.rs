@@ -11,7 +11,7 @@ use agent_redact::SecretStream;
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
-use crate::session::RunContext;
+use crate::run_context::RunContext;
 
 /// Asks, shows what comes, and gives the machine what it came to.
 pub(crate) async fn ask(

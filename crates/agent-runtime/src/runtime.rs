@@ -1,34 +1,28 @@
 //! One runtime per project: opens sessions, starts runs, ends everything it started.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
-use agent_llm::ProviderAdapter;
-use agent_protocol::{
-    ContentBlock, EventType, RunId, RunMode, RunStatus, RuntimeEvent, SessionId, ToolClass, ToolDefinition,
-};
-use agent_redact::SecretPatterns;
-use agent_store::{ArtifactWriter, SessionArchive, SessionStore};
+use agent_protocol::{ContentBlock, EventType, RunMode, RuntimeEvent, SessionId};
+use agent_store::SessionArchive;
 use agent_tool::{RegisterError, Tool};
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use uuid::Uuid;
 
 use crate::archive::Archive;
 use crate::broker::Broker;
-use crate::calls::{Calls, Tools};
-use crate::handle::{RunHandle, Standing};
-use crate::launch::{Entry, Launch};
-use crate::line::{self, MAX_WAITING, Place};
-use crate::live::Live;
-use crate::memory::{Extractor, Memory};
-use crate::raw::RunExchanges;
+use crate::error::RuntimeError;
+use crate::handle::RunHandle;
+use crate::launch::Launcher;
+use crate::memory::{Extractor, ExtractorParts};
+use crate::project::project_name;
+use crate::queue::{self, MAX_WAITING};
 use crate::redact::Redactor;
-use crate::session::{Open, RunContext, Session, fresh_id};
-use crate::sessions::{Sessions, project_name};
+use crate::resume::Resume;
+use crate::run_spec::{RunModel, RunSpec, StartRuns, Work};
+use crate::services::Services;
+use crate::sessions::Sessions;
+use crate::settings::{Ports, RuntimeSettings};
 use crate::sources::FixedPart;
-use crate::upkeep::{Compactor, RawKeeper};
-use crate::{Ports, RawExchanges, RuntimeError, RuntimeSettings};
 
 /// What a user says.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,25 +62,16 @@ pub struct Background {
     pub summarising: bool,
 }
 
-/// Runs sessions of one project. There is no global state: two runtimes in one process never meet.
-pub struct Runtime {
-    settings: Arc<RuntimeSettings>,
-    store: Arc<dyn SessionStore>,
-    artifacts: ArtifactWriter,
-    provider: Arc<dyn ProviderAdapter>,
-    tools: Tools,
-    fixed: Arc<FixedPart>,
-    broker: Arc<Broker>,
-    redactor: Redactor,
-    patterns: SecretPatterns,
-    raw: Option<RawExchanges>,
+/// Runs sessions of one project. Cloning is cheap; a clone is the same runtime. There is no global state: two runtimes in one
+/// process never meet.
+#[derive(Clone)]
+pub struct Runtime(Arc<Inner>);
+
+struct Inner {
+    services: Arc<Services>,
     sessions: Arc<Sessions>,
+    launcher: Launcher,
     archive: Arc<dyn SessionArchive>,
-    runs: TaskTracker,
-    compactor: Compactor,
-    memory: Option<Memory>,
-    extractor: Option<Extractor>,
-    stop: CancellationToken,
 }
 
 impl Runtime {
@@ -97,54 +82,46 @@ impl Runtime {
         let Ports { store, archive, artifacts, provider, summariser, .. } = ports;
         let Ports { memory, tools, rules, secrets, patterns, raw, permission, .. } = ports;
         let redactor = Redactor::new(secrets);
-        let stop = CancellationToken::new();
-        let compactor = Compactor {
-            provider: summariser,
-            store: Arc::clone(&store),
-            redactor: redactor.clone(),
-            raw: raw.clone().map(|exchanges| RawKeeper {
-                exchanges,
-                writer: artifacts.clone(),
-                patterns: patterns.clone(),
-            }),
-            tasks: TaskTracker::new(),
-            stop: stop.clone(),
-        };
+        let (stop, background) = (CancellationToken::new(), TaskTracker::new());
         let extractor = memory.clone().map(|memory| {
-            let cleaned_by = (redactor.clone(), patterns.clone());
-            Extractor::new(memory, Arc::clone(&store), cleaned_by, compactor.tasks.clone(), stop.clone())
+            Extractor::new(ExtractorParts {
+                memory,
+                store: Arc::clone(&store),
+                redactor: redactor.clone(),
+                patterns: patterns.clone(),
+                tasks: background.clone(),
+                stop: stop.clone(),
+            })
         });
         let settings = Arc::new(settings);
-        let tools = Arc::new(RwLock::new(tools));
-        Self {
-            fixed: Arc::new(FixedPart::new(
-                Arc::clone(&settings),
-                Arc::clone(&tools),
-                redactor.clone(),
-                Arc::clone(&rules),
-            )),
-            broker: Arc::new(Broker::new(permission, rules, settings.policy.clone(), settings.permission_timeout)),
-            redactor,
-            compactor,
-            memory,
-            extractor,
-            patterns,
-            raw,
-            tools,
-            sessions: Sessions::new(
-                Arc::clone(&store),
-                project_name(&settings.project),
-                settings.model.name.clone(),
-                settings.budgets.context_window,
-            ),
-            archive,
-            runs: TaskTracker::new(),
-            stop,
+        let main_model = RunModel {
+            provider,
+            summariser,
+            settings: settings.model.clone(),
+            budgets: settings.budgets.clone(),
+            compacting: settings.compacting.clone(),
+        };
+        let (name, window) = (settings.model.name.clone(), settings.budgets.context_window);
+        let resume = Arc::new(Resume::new(Arc::clone(&store), name, window));
+        let sessions = Sessions::new(Arc::clone(&store), Arc::clone(&resume), project_name(&settings.project));
+        let services = Arc::new(Services {
+            fixed: FixedPart::new(Arc::clone(&settings), tools, redactor.clone(), Arc::clone(&rules)),
+            broker: Broker::new(permission, rules, settings.policy.clone(), settings.permission_timeout),
+            main_model: Arc::new(main_model),
             settings,
             store,
             artifacts,
-            provider,
-        }
+            redactor,
+            patterns,
+            raw,
+            memory,
+            extractor,
+            runs: TaskTracker::new(),
+            background,
+            stop,
+        });
+        let launcher = Launcher::new(Arc::clone(&services), resume);
+        Self(Arc::new(Inner { services, sessions, launcher, archive }))
     }
 
     /// Adds a tool for the runs that start from now on.
@@ -152,10 +129,7 @@ impl Runtime {
     /// # Errors
     /// If the name is taken or the definition unusable.
     pub fn register_tool(&self, tool: Arc<dyn Tool>) -> Result<(), RegisterError> {
-        let (definition, class): (ToolDefinition, ToolClass) = (tool.definition().clone(), tool.class());
-        self.tools.write().unwrap_or_else(PoisonError::into_inner).register(definition, class, tool)?;
-        self.fixed.forget();
-        Ok(())
+        self.0.services.fixed.registered().register(tool)
     }
 
     /// Starts a run. Returns at once; everything later is in its events. While the session works on an earlier message the
@@ -170,7 +144,8 @@ impl Runtime {
         options: StartOptions,
     ) -> Result<RunHandle, RuntimeError> {
         let mut message = message.into();
-        if self.stop.is_cancelled() {
+        let Inner { services, sessions, launcher, .. } = &*self.0;
+        if services.stop.is_cancelled() {
             return Err(RuntimeError::Closed);
         }
         if message.is_empty() {
@@ -179,92 +154,27 @@ impl Runtime {
         if options.mode == Some(RunMode::Orchestrator) {
             return Err(RuntimeError::ModeNotAvailable);
         }
-        self.redactor.blocks(&mut message.content);
-        self.fixed.check()?;
-        let (session, open) = match &options.session_id {
-            Some(id) => self.sessions.open(id).await?,
-            None => self.sessions.create().await?,
+        services.redactor.blocks(&mut message.content);
+        let model = Arc::clone(&services.main_model);
+        services.fixed.check(&model)?;
+        let (session, owned) = match &options.session_id {
+            Some(id) => sessions.open(id).await?,
+            None => sessions.create().await?,
         };
         let full = || RuntimeError::QueueFull { session_id: session.id().clone(), waiting: MAX_WAITING };
-        let place = line::join(&session).ok_or_else(full)?;
-        Ok(self.launch((session, open), place, message))
-    }
-
-    fn launch(
-        &self,
-        (session, open): (Arc<Session>, Arc<Open>),
-        place: Place<Session>,
-        message: UserMessage,
-    ) -> RunHandle {
-        let run_id = fresh_id(RunId::PREFIX, RunId::parse, Uuid::now_v7());
-        let live = Arc::new(Live::new(session.id().clone(), run_id.clone(), self.patterns.clone()));
-        let context = Arc::new(RunContext {
-            agent_id: open.agent_id.clone(),
-            run_id: run_id.clone(),
-            store: Arc::clone(&self.store),
-            live: Arc::clone(&live),
-            redactor: self.redactor.clone(),
-            session,
-            open,
-        });
-        let cancel = self.stop.child_token();
-        let status = match &place {
-            Place::First(_) => RunStatus::Pending,
-            Place::Waiting { .. } => RunStatus::Queued,
-        };
-        let (standing, watched) = watch::channel(Standing { status, result: None });
-        let handle = RunHandle {
-            run_id,
-            session_id: context.session.id().clone(),
-            agent_id: context.agent_id.clone(),
-            live,
-            store: Arc::clone(&self.store),
-            cancel: cancel.clone(),
-            standing: watched,
-            cancel_timeout: self.settings.cancel_timeout,
-        };
-        let raw = self.raw.as_ref().map(|exchanges| {
-            RunExchanges {
-                exchanges: exchanges.clone(),
-                run_id: context.run_id.clone(),
-                session_id: context.session.id().clone(),
-                writer: self.artifacts.clone(),
-                redactor: self.redactor.clone(),
-                patterns: self.patterns.clone(),
-            }
-            .listen()
-        });
-        let launch = Launch {
-            raw,
-            calls: Calls::new(
-                Arc::clone(&context),
-                Arc::clone(&self.tools),
-                Arc::clone(&self.broker),
-                self.artifacts.clone(),
-                self.settings.result_bytes,
-            ),
-            entry: Entry { context, sessions: Arc::clone(&self.sessions), cancel, standing },
-            provider: Arc::clone(&self.provider),
-            compactor: self.compactor.clone(),
-            extractor: self.extractor.clone(),
-            limits: self.settings.limits.clone(),
-            message: message.content,
-            cancel_timeout: self.settings.cancel_timeout,
-            fixed: Arc::clone(&self.fixed),
-            memory: self.memory.clone(),
-        };
-        let closed = ClosedAtTheEnd(Arc::clone(&handle.live));
-        self.runs.spawn(async move {
-            let _closed = closed;
-            launch.run(place).await;
-        });
-        handle
+        let work = Work::Answer { message: message.content, queue: queue::join(&session).ok_or_else(full)? };
+        let limits = services.settings.limits.clone();
+        let spec = RunSpec { work, model, limits, cancel: services.stop.child_token() };
+        let started = launcher.start(&session, &owned, spec);
+        let (store, cancel_timeout) = (Arc::clone(&services.store), services.settings.cancel_timeout);
+        Ok(RunHandle { started, store, cancel_timeout })
     }
 
     /// Looks back at what is stored.
     #[must_use]
     pub fn archive(&self) -> Archive {
-        Archive::shared(Arc::clone(&self.store), Arc::clone(&self.archive), self.patterns.clone())
+        let Services { store, patterns, .. } = &*self.0.services;
+        Archive::shared(Arc::clone(store), Arc::clone(&self.0.archive), patterns.clone())
     }
 
     /// Gives up a session of this runtime that is idle, so that it can be changed from outside of runs; one that this
@@ -272,16 +182,17 @@ impl Runtime {
     ///
     /// # Errors
     /// [`RuntimeError::SessionBusy`] while a run works on it or waits for it.
-    pub fn release(&self, session_id: &SessionId) -> Result<(), RuntimeError> {
-        self.sessions.release(session_id)
+    pub async fn release(&self, session_id: &SessionId) -> Result<(), RuntimeError> {
+        self.0.sessions.release(session_id).await
     }
 
     /// Waits until nothing is at work beside runs: summaries and what is remembered. A program that is about to end may give
     /// that a moment (MEM-9); [`Self::close`] stops it.
     pub async fn background_work(&self) {
-        self.compactor.tasks.close();
-        self.compactor.tasks.wait().await;
-        self.compactor.tasks.reopen();
+        let background = &self.0.services.background;
+        background.close();
+        background.wait().await;
+        background.reopen();
     }
 
     /// How the session's last look for things to remember ended: its `memory_extraction_completed` or `…_failed`, if there ever
@@ -293,7 +204,7 @@ impl Runtime {
         let ends = [EventType::MemoryExtractionCompleted, EventType::MemoryExtractionFailed];
         let mut last: Option<RuntimeEvent> = None;
         for end in ends {
-            let found = self.store.last_event(session_id, end).await?;
+            let found = self.0.services.store.last_event(session_id, end).await?;
             last = last.into_iter().chain(found).max_by_key(|event| event.seq);
         }
         Ok(last)
@@ -302,33 +213,26 @@ impl Runtime {
     /// What is at work beside runs at this moment.
     #[must_use]
     pub fn background(&self) -> Background {
-        let remembering = self.extractor.as_ref().map_or(0, Extractor::at_work);
-        Background { remembering: remembering > 0, summarising: self.compactor.tasks.len() > remembering }
+        let Services { extractor, background, .. } = &*self.0.services;
+        let remembering = extractor.as_ref().map_or(0, Extractor::at_work);
+        Background { remembering: remembering > 0, summarising: background.len() > remembering }
     }
 
     /// Stops all runs, then closes provider and store. Calling it again does nothing (API-7).
     pub async fn close(&self) {
-        self.stop.cancel();
-        self.runs.close();
+        let Inner { services, sessions, .. } = &*self.0;
+        services.stop.cancel();
+        services.runs.close();
         // A run ends within its cancel timeout; beyond that nothing can be waited for.
-        let patience = self.settings.cancel_timeout + std::time::Duration::from_secs(5);
-        let _ = tokio::time::timeout(patience, self.runs.wait()).await;
+        let patience = services.settings.cancel_timeout + std::time::Duration::from_secs(5);
+        let _ = tokio::time::timeout(patience, services.runs.wait()).await;
         let _ = tokio::time::timeout(patience, self.background_work()).await;
-        self.provider.close().await;
-        self.compactor.provider.close().await;
-        if let Some(memory) = &self.memory {
+        services.main_model.provider.close().await;
+        services.main_model.summariser.close().await;
+        if let Some(memory) = &services.memory {
             memory.close().await;
         }
-        self.sessions.close();
-        self.store.close().await;
-    }
-}
-
-/// Ends the live stream whatever becomes of its run, so that nobody waits for more of it.
-struct ClosedAtTheEnd(Arc<Live>);
-
-impl Drop for ClosedAtTheEnd {
-    fn drop(&mut self) {
-        self.0.close();
+        sessions.close();
+        services.store.close().await;
     }
 }

@@ -1,72 +1,49 @@
-//! A session that this process works on, and what one run of it works with.
+//! A session as long as the runtime knows it: who may work on it, and what the user allows in it.
 
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use agent_engine::{Calibration, Path};
 use agent_policy::Grants;
-use agent_protocol::{AgentId, EventDraft, IdError, RunId, RuntimeEvent, SessionId, ToolCallId};
-use agent_store::{Commit, Lease, SessionStore, StoreError, Write};
-use uuid::Uuid;
+use agent_protocol::SessionId;
+use tokio_util::task::TaskTracker;
 
-use crate::line::{HasLine, Line};
-use crate::live::Live;
-use crate::redact::Redactor;
-use crate::sessions::Sessions;
-use crate::upkeep::Slot;
-use crate::versions::Versions;
+use crate::owned::OwnedSession;
+use crate::queue::{HasQueue, RunQueue};
 
-/// A session as long as the runtime knows it: its grants (PRM-3), and who works on it.
+/// A session: its grants (PRM-3), its queue of the user's runs, and whether this process owns it.
 pub(crate) struct Session {
     id: SessionId,
     grants: Mutex<Grants>,
-    line: Line<Self>,
-    seat: Mutex<Seat>,
+    queue: RunQueue<Self>,
+    ownership: Mutex<Ownership>,
     /// Held by whoever opens it, so that it is claimed once.
     pub(crate) opening: tokio::sync::Mutex<()>,
-    sessions: Weak<Sessions>,
+    keeper: Weak<dyn SessionKeeper>,
+}
+
+/// Who keeps count of the sessions in which nothing runs.
+pub(crate) trait SessionKeeper: Send + Sync {
+    /// Nothing runs in it any more, and nobody waits.
+    fn is_idle(&self, session: &Arc<Session>);
 }
 
 /// Whether this process owns the session at the moment.
-enum Seat {
-    /// It does.
-    Awake(Arc<Open>),
-    /// It does not, unless something that has not stopped in time still holds on to it.
-    Asleep(Weak<Open>),
-}
-
-/// What is there while a session is owned.
-pub(crate) struct Open {
-    pub(crate) agent_id: AgentId,
-    pub(crate) versions: Arc<Versions>,
-    /// The project the session was made for (COD-10).
-    pub(crate) cwd: String,
-    pub(crate) lease: Lease,
-    rest: Mutex<Option<Rest>>,
-    /// A summary that is being made while no run has it in hand.
-    pub(crate) upkeep: Slot,
-}
-
-/// What one run leaves to the next.
-pub(crate) struct Rest {
-    pub(crate) path: Path,
-    /// What was learned about the model's token counts.
-    pub(crate) calibration: Calibration,
-    /// Message tokens from which on a summary is asked for ahead of need.
-    pub(crate) compaction_floor: u64,
-    /// Which of the calls without a result had begun; unknown for a path that was not read from the store.
-    pub(crate) started: Option<HashSet<ToolCallId>>,
+enum Ownership {
+    Held(Arc<OwnedSession>),
+    /// It does not, unless one of these holds is still there.
+    Released(TaskTracker),
 }
 
 impl Session {
-    pub(crate) fn new(id: SessionId, sessions: Weak<Sessions>) -> Self {
+    pub(crate) fn new(id: SessionId, keeper: Weak<dyn SessionKeeper>) -> Self {
+        let no_holds = TaskTracker::new();
+        no_holds.close();
         Self {
             id,
             grants: Mutex::new(Grants::new()),
-            line: Line::default(),
-            seat: Mutex::new(Seat::Asleep(Weak::new())),
+            queue: RunQueue::default(),
+            ownership: Mutex::new(Ownership::Released(no_holds)),
             opening: tokio::sync::Mutex::new(()),
-            sessions,
+            keeper,
         }
     }
 
@@ -78,117 +55,57 @@ impl Session {
         self.grants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn seat(&self) -> MutexGuard<'_, Seat> {
-        self.seat.lock().unwrap_or_else(PoisonError::into_inner)
+    fn ownership(&self) -> MutexGuard<'_, Ownership> {
+        self.ownership.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is there if it is owned.
-    pub(crate) fn opened(&self) -> Option<Arc<Open>> {
-        match &*self.seat() {
-            Seat::Awake(open) => Some(Arc::clone(open)),
-            Seat::Asleep(open) => open.upgrade(),
+    /// What is there if it is owned; else what to wait for before it is claimed.
+    pub(crate) fn owned(&self) -> Result<Arc<OwnedSession>, TaskTracker> {
+        match &*self.ownership() {
+            Ownership::Held(owned) => Ok(Arc::clone(owned)),
+            Ownership::Released(holds) => Err(holds.clone()),
         }
     }
 
-    pub(crate) fn wake(&self, open: Arc<Open>) {
-        *self.seat() = Seat::Awake(open);
+    pub(crate) fn own(&self, owned: Arc<OwnedSession>) {
+        *self.ownership() = Ownership::Held(owned);
     }
 
-    /// Gives up ownership and everything read from the store, if nobody works on it; whether it did.
-    pub(crate) fn sleep(&self) -> bool {
-        let mut seat = self.seat();
-        if !self.line.is_free() {
+    /// Gives up ownership and everything read from the store, if none of its runs lives; whether it is given up now.
+    pub(crate) fn release(&self) -> bool {
+        let mut ownership = self.ownership();
+        let Ownership::Held(owned) = &*ownership else { return true };
+        if !self.is_idle(owned) {
             return false;
         }
-        let asleep = match &*seat {
-            Seat::Awake(open) => Seat::Asleep(Arc::downgrade(open)),
-            Seat::Asleep(_) => return true,
-        };
-        let before = std::mem::replace(&mut *seat, asleep);
-        drop(seat);
+        let released = Ownership::Released(owned.release());
+        let before = std::mem::replace(&mut *ownership, released);
+        drop(ownership);
         drop(before);
         true
     }
+
+    fn is_idle(&self, owned: &OwnedSession) -> bool {
+        self.queue.is_free() && owned.living_children() == 0
+    }
+
+    /// A child's run has ended, which may have been the last that lived.
+    pub(crate) fn child_ended(self: &Arc<Self>) {
+        let idle = self.owned().is_ok_and(|owned| self.is_idle(&owned));
+        if idle {
+            self.idle();
+        }
+    }
 }
 
-impl HasLine for Session {
-    fn line(&self) -> &Line<Self> {
-        &self.line
+impl HasQueue for Session {
+    fn queue(&self) -> &RunQueue<Self> {
+        &self.queue
     }
 
     fn idle(self: &Arc<Self>) {
-        if let Some(sessions) = self.sessions.upgrade() {
-            sessions.rested(self);
+        if let Some(keeper) = self.keeper.upgrade() {
+            keeper.is_idle(self);
         }
-    }
-}
-
-impl Open {
-    pub(crate) fn new(lease: Lease, agent_id: AgentId, cwd: String, rest: Rest, versions: Versions) -> Self {
-        Self {
-            agent_id,
-            versions: Arc::new(versions),
-            cwd,
-            lease,
-            rest: Mutex::new(Some(rest)),
-            upkeep: Slot::default(),
-        }
-    }
-
-    fn rest(&self) -> MutexGuard<'_, Option<Rest>> {
-        self.rest.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What the last run left; `None` if it did not end properly and the store must be asked.
-    pub(crate) fn take_rest(&self) -> Option<Rest> {
-        self.rest().take()
-    }
-
-    pub(crate) fn put_rest(&self, rest: Rest) {
-        *self.rest() = Some(rest);
-    }
-}
-
-/// What the parts of a run share.
-pub(crate) struct RunContext {
-    pub(crate) session: Arc<Session>,
-    pub(crate) open: Arc<Open>,
-    pub(crate) store: Arc<dyn SessionStore>,
-    pub(crate) agent_id: AgentId,
-    pub(crate) run_id: RunId,
-    pub(crate) live: Arc<Live>,
-    pub(crate) redactor: Redactor,
-}
-
-impl RunContext {
-    /// Stores writes and shows their events; the events are live only once they are stored (EVT-2).
-    ///
-    /// The driver and its jobs commit side by side, so events may get here out of order; the live stream puts up with it.
-    /// A lock around both steps would not do: the driver does not poll its jobs while it waits for its own commit.
-    pub(crate) async fn commit(&self, writes: Vec<Write>) -> Result<Vec<RuntimeEvent>, StoreError> {
-        let commit = Commit { agent_id: self.agent_id.clone(), run_id: self.run_id.clone(), writes };
-        let committed = self.store.commit(&self.open.lease, commit).await?;
-        self.live.stored(&committed.events);
-        Ok(committed.events)
-    }
-
-    /// Stores events beside the machine's own. A store that is gone is noticed by the machine's next commit.
-    pub(crate) async fn record(&self, events: Vec<EventDraft>) {
-        let writes = events
-            .into_iter()
-            .map(|mut event| {
-                self.redactor.object(&mut event.payload);
-                Write::Event(event)
-            })
-            .collect();
-        let _ = self.commit(writes).await;
-    }
-}
-
-/// A new id of some kind. Hyphenless UUIDs have only safe characters, so parsing one cannot fail.
-pub(crate) fn fresh_id<T>(prefix: &str, parse: fn(&str) -> Result<T, IdError>, uuid: Uuid) -> T {
-    match parse(&format!("{prefix}{}", uuid.simple())) {
-        Ok(id) => id,
-        Err(error) => unreachable!("a fresh id is valid: {error}"),
     }
 }

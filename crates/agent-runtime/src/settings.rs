@@ -32,6 +32,8 @@ pub struct RuntimeSettings {
     pub limits: Limits,
     /// How long a cancelled run waits for what it stopped (RUN-17).
     pub cancel_timeout: Duration,
+    /// What holds for child agents.
+    pub children: ChildSettings,
     /// Tools that nobody gets, by canonical name.
     pub disabled_tools: HashSet<String>,
     /// What of `[permissions]` decisions depend on.
@@ -42,6 +44,19 @@ pub struct RuntimeSettings {
     pub result_bytes: usize,
     /// What the model is told about where it works: project folder, platform, date.
     pub environment: String,
+}
+
+/// Limits of child agents (AGT-4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChildSettings {
+    /// Most of one run that live at the same time.
+    pub per_run: usize,
+    /// Most of one session.
+    pub per_session: usize,
+    /// How long one may run when its call gives no time.
+    pub timeout: Duration,
+    /// How long a cancelled one may take to end.
+    pub cancel_timeout: Duration,
 }
 
 impl RuntimeSettings {

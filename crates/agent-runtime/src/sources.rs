@@ -1,48 +1,63 @@
-//! What a request is made of, besides the conversation: system blocks, tools, budgets — and their hashes (STO-13).
+//! What the requests of a run have in common: tools, static system blocks, budgets.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use agent_engine::{BudgetError, Budgets, TokenCounter, ToolSet, fixed_parts};
-use agent_library::AssetId;
-use agent_policy::PathRules;
-use agent_protocol::{Object, PromptBlock, SystemPrompt, ToolDefinition, ToolList};
-use agent_store::{ContentHash, Write};
-use agent_tool::{Registry, Tool};
-use serde_json::json;
+use agent_engine::{BudgetError, Budgets, ToolSet, fixed_parts};
+use agent_policy::{PathRules, ToolScope};
+use agent_protocol::{AgentDefinition, AgentRole, SystemPrompt, ToolDefinition};
+use agent_tool::{RegisterError, Registry, Tool};
 
 use crate::RuntimeSettings;
-use crate::calls::Tools;
+use crate::blocks::block;
 use crate::context::{ContextPlaces, Offer, SystemParts, fixed_blocks};
 use crate::redact::Redactor;
+use crate::run_spec::RunModel;
 
-/// Packaged texts as system blocks.
-#[must_use]
-pub fn blocks(ids: impl IntoIterator<Item = AssetId>) -> SystemPrompt {
-    let blocks: Vec<_> = ids.into_iter().map(packaged).collect();
-    blocks.into()
-}
+/// The tools that exist at one moment.
+pub(crate) type Tools = Registry<Arc<dyn Tool>>;
 
-pub(crate) fn packaged(id: AssetId) -> PromptBlock {
-    let asset = id.load();
-    block(asset.id.as_str(), asset.source(), asset.text)
-}
+/// The tools of a runtime. A run works with those there are when it starts ([`Self::snapshot`]).
+pub(crate) struct RegisteredTools(RwLock<Arc<Tools>>);
 
-pub(crate) fn block(id: &str, source: String, text: &str) -> PromptBlock {
-    PromptBlock {
-        block_id: id.to_owned(),
-        source,
-        content: text.to_owned(),
-        priority: 0,
-        dynamic: false,
-        token_count: TokenCounter.text(text),
-        metadata: Object::new(),
+impl RegisteredTools {
+    pub(crate) fn new(tools: Tools) -> Self {
+        Self(RwLock::new(Arc::new(tools)))
+    }
+
+    /// Adds one for the runs that start from now on.
+    pub(crate) fn register(&self, tool: Arc<dyn Tool>) -> Result<(), RegisterError> {
+        let (definition, class) = (tool.definition().clone(), tool.class());
+        let mut tools = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut tools).register(definition, class, tool)
+    }
+
+    pub(crate) fn snapshot(&self) -> Arc<Tools> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// The effective tool set of the main agent, in the order of names (TOL-4).
-pub(crate) fn tool_set(tools: &Registry<Arc<dyn Tool>>, settings: &RuntimeSettings, offer: Offer) -> ToolSet {
-    let scope = settings.tool_scope();
+/// What is offered to whom.
+#[derive(Clone, Copy)]
+pub(crate) struct PartsFor<'a> {
+    pub(crate) role: AgentRole,
+    pub(crate) offer: Offer,
+    /// Fewer tools than the role may have, by canonical name (AGT-3).
+    pub(crate) allowed: Option<&'a HashSet<String>>,
+    /// Who the agent is, if it is more than its role (AGD-4).
+    pub(crate) definition: Option<&'a AgentDefinition>,
+    pub(crate) model: &'a Arc<RunModel>,
+}
+
+/// What a run works with from its start to its end.
+pub(crate) struct RunParts {
+    pub(crate) system: SystemParts,
+    /// The tools as they were when it started.
+    pub(crate) tools: Arc<Tools>,
+}
+
+/// The effective tool set, in the order of names (TOL-4).
+fn tool_set(tools: &Tools, scope: &ToolScope<'_>, offer: Offer) -> ToolSet {
     let is_in = |tool: &ToolDefinition| scope.withholds(tool).is_none() && offer.holds(&tool.name);
     let effective: Vec<_> = tools.iter().filter(|tool| is_in(tool.definition())).collect();
     let classes: HashMap<_, _> = effective.iter().map(|tool| (tool.definition().name.clone(), tool.class())).collect();
@@ -57,22 +72,30 @@ pub(crate) fn tool_set(tools: &Registry<Arc<dyn Tool>>, settings: &RuntimeSettin
 /// When the fixed part leaves too little of the window (CFG-8).
 pub fn check_budgets(settings: &RuntimeSettings, tools: &Registry<Arc<dyn Tool>>) -> Result<Budgets, BudgetError> {
     let system = fixed_blocks(settings, false);
-    let tools = tool_set(tools, settings, Offer::default());
+    let tools = tool_set(tools, &settings.tool_scope(), Offer::default());
     Budgets::derive(&settings.budgets, &fixed_parts(&system, &tools.list))
 }
 
-/// The tools and static blocks of runs, made once for each offer, so that their wire form is made once.
+/// Makes the tool sets and static blocks of runs; those that many runs have once, so that their wire form is made once.
 pub(crate) struct FixedPart {
     settings: Arc<RuntimeSettings>,
-    tools: Tools,
+    registered: RegisteredTools,
     redactor: Redactor,
     rules: Arc<PathRules>,
-    made: Mutex<HashMap<Offer, (ToolSet, Arc<SystemPrompt>)>>,
+    made: Mutex<HashMap<(AgentRole, Offer), Made>>,
+}
+
+#[derive(Clone)]
+struct Made {
+    /// What it was made of.
+    tools: Arc<Tools>,
+    set: ToolSet,
+    blocks: Arc<SystemPrompt>,
 }
 
 impl FixedPart {
     pub(crate) fn new(settings: Arc<RuntimeSettings>, tools: Tools, redactor: Redactor, rules: Arc<PathRules>) -> Self {
-        Self { settings, tools, redactor, rules, made: Mutex::default() }
+        Self { settings, registered: RegisteredTools::new(tools), redactor, rules, made: Mutex::default() }
     }
 
     pub(crate) fn places(&self) -> &ContextPlaces {
@@ -83,86 +106,66 @@ impl FixedPart {
         &self.rules
     }
 
-    /// The tools have changed.
-    pub(crate) fn forget(&self) {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    pub(crate) fn registered(&self) -> &RegisteredTools {
+        &self.registered
     }
 
-    /// What the system part of a run with this offer is made of; without it where it leaves too little of the window.
-    pub(crate) fn parts(&self, offer: Offer) -> SystemParts {
-        let parts = self.made(offer);
-        let fits = Budgets::derive(&self.settings.budgets, &fixed_parts(&parts.fixed, &parts.tools.list)).is_ok();
-        if fits || offer == Offer::default() { parts } else { self.made(Offer::default()) }
+    /// What a run works with; without what is only offered where it leaves too little of the window.
+    pub(crate) fn parts(&self, wanted: PartsFor<'_>) -> RunParts {
+        let made = self.made(wanted);
+        let budgets = &wanted.model.budgets;
+        let fits = Budgets::derive(budgets, &fixed_parts(&made.blocks, &made.set.list)).is_ok();
+        let plain = PartsFor { offer: Offer::default(), ..wanted };
+        let Made { tools, set, blocks } = if fits || wanted.offer == plain.offer { made } else { self.made(plain) };
+        let (model, redactor) = (Arc::clone(wanted.model), self.redactor.clone());
+        RunParts { system: SystemParts { model, tools: set, fixed: blocks, redactor }, tools }
     }
 
-    fn made(&self, offer: Offer) -> SystemParts {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let (tools, fixed) = made.entry(offer).or_insert_with(|| {
-            let registry = self.tools.read().unwrap_or_else(PoisonError::into_inner);
-            let fixed = fixed_blocks(&self.settings, offer.memories);
-            (tool_set(&registry, &self.settings, offer), Arc::new(fixed))
-        });
-        SystemParts {
-            settings: Arc::clone(&self.settings),
-            tools: tools.clone(),
-            fixed: Arc::clone(fixed),
-            redactor: self.redactor.clone(),
+    fn made(&self, wanted: PartsFor<'_>) -> Made {
+        let tools = self.registered.snapshot();
+        let make = || {
+            let scope = ToolScope { role: wanted.role, requested: wanted.allowed, ..self.settings.tool_scope() };
+            let mut blocks = fixed_blocks(&self.settings, wanted.offer.memories);
+            if let Some(definition) = wanted.definition {
+                blocks = with_definition(blocks, definition);
+            }
+            let set = tool_set(&tools, &scope, wanted.offer);
+            Made { tools: Arc::clone(&tools), set, blocks: Arc::new(blocks) }
+        };
+        // Each task of a child may bring tools of its own; only what its role has is made for many.
+        if wanted.allowed.is_some() || wanted.definition.is_some() {
+            return make();
+        }
+        let mut kept = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (wanted.role, wanted.offer);
+        match kept.get(&key).filter(|made| Arc::ptr_eq(&made.tools, &tools)) {
+            Some(made) => made.clone(),
+            None => kept.entry(key).insert_entry(make()).get().clone(),
         }
     }
 
-    /// Whether a run can be started at all.
+    /// Whether a run of the user can be started at all.
     ///
     /// # Errors
     /// When the fixed part leaves too little of the window (CFG-8).
-    pub(crate) fn check(&self) -> Result<(), BudgetError> {
-        let parts = self.parts(Offer::default());
-        Budgets::derive(&self.settings.budgets, &fixed_parts(&parts.fixed, &parts.tools.list)).map(drop)
+    pub(crate) fn check(&self, model: &Arc<RunModel>) -> Result<(), BudgetError> {
+        let plain = PartsFor { role: AgentRole::Main, offer: Offer::default(), allowed: None, definition: None, model };
+        let parts = self.parts(plain).system;
+        Budgets::derive(&model.budgets, &fixed_parts(&parts.fixed, &parts.tools.list)).map(drop)
     }
 }
 
-pub(crate) fn fingerprint(system: &SystemPrompt, tools: &ToolList) -> (Object, Vec<Write>) {
-    let mut blobs = Vec::new();
-    let mut keep = |bytes: &[u8]| {
-        let hash = ContentHash::of(bytes);
-        blobs.push(Write::Blob { hash: hash.clone(), bytes: bytes.into() });
-        hash.as_str().to_owned()
-    };
-    let blocks: Vec<_> = system
-        .blocks
-        .iter()
-        .map(|block| {
-            let mut named = json!({ "block_id": block.block_id, "source": block.source, "tokens": block.token_count,
-                    "hash": keep(block.content.as_bytes()) });
-            if block.dynamic {
-                named["dynamic"] = true.into();
-            }
-            if !block.metadata.is_empty() {
-                named["facts"] = block.metadata.clone().into();
-            }
-            named
-        })
-        .collect();
-    // Definitions are plain JSON; that they cannot be written down is impossible.
-    let list = serde_json::to_vec(tools).unwrap_or_default();
-    let tools = json!({ "count": tools.tools.len(), "hash": keep(&list) });
-    (Object::from_iter([("system_blocks".to_owned(), blocks.into()), ("tools".to_owned(), tools)]), blobs)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// STO-13: every block and the tool list have a hash, and their bytes are kept under it.
-    #[test]
-    fn everything_fixed_has_a_hash() {
-        let prompt = blocks([AssetId::SystemCore, AssetId::SystemTodo]);
-        let (fingerprint, blobs) = fingerprint(&prompt, &ToolList::default());
-        assert_eq!(blobs.len(), prompt.blocks.len() + 1);
-        let named = fingerprint["system_blocks"].as_array().unwrap();
-        for (block, blob) in named.iter().zip(&blobs) {
-            let Write::Blob { hash, bytes } = blob else { panic!() };
-            assert_eq!(block["hash"], hash.as_str());
-            assert_eq!(ContentHash::of(bytes), *hash);
-        }
+/// The static blocks, and then who the agent is.
+fn with_definition(blocks: SystemPrompt, definition: &AgentDefinition) -> SystemPrompt {
+    if definition.body.trim().is_empty() {
+        return blocks;
     }
+    let id = format!("agent_definition:{}", definition.agent_definition_id);
+    let source = format!("agent_definition.{}", definition.source.as_str());
+    let mut own = block(&id, source, &definition.body);
+    own.dynamic = true;
+    own.priority = i32::try_from(blocks.blocks.len()).unwrap_or(i32::MAX);
+    let mut all = blocks.blocks;
+    all.push(own);
+    all.into()
 }

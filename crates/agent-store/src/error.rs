@@ -32,6 +32,12 @@ pub enum StoreError {
         /// The session.
         session_id: SessionId,
     },
+    /// The session has been given up by its owner in this process.
+    #[error("session {session_id} has been released; nothing was stored")]
+    Released {
+        /// The session.
+        session_id: SessionId,
+    },
     /// There is no such session.
     #[error("there is no session {session_id}")]
     SessionNotFound {
@@ -246,7 +252,7 @@ impl StoreError {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::SessionActive { .. } | Self::FenceLost { .. } => ErrorCode::SessionActive,
+            Self::SessionActive { .. } | Self::FenceLost { .. } | Self::Released { .. } => ErrorCode::SessionActive,
             Self::SessionNotFound { .. }
             | Self::OtherProject { .. }
             | Self::RunNotFound { .. }
@@ -275,6 +281,7 @@ impl StoreError {
         match self {
             Self::SessionActive { .. } => "session_active",
             Self::FenceLost { .. } => "fence_lost",
+            Self::Released { .. } => "released",
             Self::SessionNotFound { .. } => "session_not_found",
             Self::OtherProject { .. } => "other_project",
             Self::RunNotFound { .. } => "run_not_found",

@@ -26,8 +26,9 @@ pub use fn_tool::FnTool;
 pub use near::near_files;
 pub use overridden::{Overridden, ToolOverride};
 pub use port::{
-    ArtifactFile, ArtifactSink, CallContext, ContextNode, EffectGuard, Fence, FenceClosed, FileStamp, FileVersion,
-    FileVersions, LoadedContext, NothingLoaded, Prepared, PreparedCall, ProgressSink, Tool, ToolOutput,
+    ArtifactFile, ArtifactSink, CallContext, ChildAgents, ChildKind, ChildReport, ChildTask, ContextNode, EffectGuard,
+    Fence, FenceClosed, FileStamp, FileVersion, FileVersions, LoadedContext, NoChildren, NothingLoaded, Prepared,
+    PreparedCall, ProgressSink, Tool, ToolOutput, WriteGuard,
 };
 pub use reference::reference;
 pub use registry::{RegisterError, Registered, Registry, SchemaRule};

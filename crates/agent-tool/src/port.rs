@@ -1,6 +1,7 @@
 //! What a tool is to those who call it.
 
 mod artifact;
+mod children;
 mod context;
 mod fence;
 mod loaded;
@@ -9,12 +10,13 @@ mod progress;
 mod versions;
 
 pub use artifact::{ArtifactFile, ArtifactSink};
+pub use children::{ChildAgents, ChildKind, ChildReport, ChildTask, NoChildren};
 pub use context::CallContext;
 pub use fence::{EffectGuard, Fence, FenceClosed};
 pub use loaded::{ContextNode, LoadedContext, NothingLoaded};
 pub use output::ToolOutput;
 pub use progress::ProgressSink;
-pub use versions::{FileStamp, FileVersion, FileVersions};
+pub use versions::{FileStamp, FileVersion, FileVersions, WriteGuard};
 
 use std::fmt;
 

@@ -1,15 +1,25 @@
 //! The tools that exist, by canonical name.
 
-use std::{collections::BTreeMap, sync::OnceLock};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
 
 use agent_protocol::{ErrorPayload, Object, Permission, ToolClass, ToolDefinition};
 
 use crate::schema::{ArgumentRules, SubsetViolation, check_subset};
 
-/// Tools by canonical name, each with whatever its owner binds to it: the registry never calls anything.
+/// Tools by canonical name, each with whatever its owner binds to it: the registry never calls anything. A clone holds the same
+/// tools, and what is registered later in one of the two is not in the other.
 #[derive(Debug)]
 pub struct Registry<B> {
-    tools: BTreeMap<String, Registered<B>>,
+    tools: BTreeMap<String, Arc<Registered<B>>>,
+}
+
+impl<B> Clone for Registry<B> {
+    fn clone(&self) -> Self {
+        Self { tools: self.tools.clone() }
+    }
 }
 
 /// A registered tool.
@@ -107,19 +117,20 @@ impl<B> Registry<B> {
             return Err(RegisterError::Schema { name, source });
         }
         let class = scheduling(&definition, class);
-        self.tools.insert(name, Registered { definition, class, binding, rules: OnceLock::new() });
+        let registered = Registered { definition, class, binding, rules: OnceLock::new() };
+        self.tools.insert(name, Arc::new(registered));
         Ok(())
     }
 
     /// The tool of that canonical name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Registered<B>> {
-        self.tools.get(name)
+        self.tools.get(name).map(Arc::as_ref)
     }
 
     /// All tools, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Registered<B>> {
-        self.tools.values()
+        self.tools.values().map(Arc::as_ref)
     }
 
     /// All names, sorted.

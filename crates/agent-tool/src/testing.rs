@@ -15,7 +15,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::port::{
-    ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NothingLoaded, ProgressSink,
+    ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NoChildren, NothingLoaded, ProgressSink,
+    WriteGuard,
 };
 
 /// The fields of a JSON object.
@@ -40,6 +41,7 @@ pub fn context_with(shelf: Arc<Shelf>) -> CallContext {
         progress: ProgressSink::ignored(),
         artifacts: Arc::new(shelf),
         versions: Arc::new(Versions::default()),
+        children: Arc::new(NoChildren),
         loaded: Arc::new(NothingLoaded),
         result_bytes: 64 * 1024,
         secrets: KnownSecrets::new([("", ""); 0]).unwrap(),
@@ -96,7 +98,19 @@ impl FileVersions for Versions {
         self.0.lock().unwrap().get(path).copied()
     }
 
-    fn record(&self, path: &Path, version: FileVersion) {
+    fn read(&self, path: &Path, version: FileVersion) {
         self.0.lock().unwrap().insert(path.to_owned(), version);
+    }
+
+    fn wrote(&self, path: &Path, version: FileVersion) {
+        self.read(path, version);
+    }
+
+    fn writer(&self, _: &Path, _: FileVersion) -> Option<String> {
+        None
+    }
+
+    fn exclusive(&self, _: &Path) -> WriteGuard {
+        WriteGuard::free()
     }
 }

@@ -12,6 +12,7 @@ use agent_runtime::{
     UserMessage,
 };
 use agent_tool::{CallContext, FnTool, RegisterError, Tool};
+use futures::FutureExt;
 use serde_json::Value;
 
 use crate::AgentRuntimeBuilder;
@@ -163,7 +164,7 @@ impl AgentRuntime {
     /// # Errors
     /// A node of another session or of another agent's tree, one after which nothing can be said, a session at work.
     pub async fn switch_node(&self, session_id: &SessionId, node_id: &NodeId) -> Result<(), RuntimeError> {
-        self.inner.release(session_id)?;
+        self.inner.release(session_id).await?;
         self.archive.switch_node(session_id, node_id).await
     }
 
@@ -172,7 +173,7 @@ impl AgentRuntime {
     /// # Errors
     /// If there is no such session, or it is at work, here or in another process.
     pub async fn delete_session(&self, session_id: &SessionId) -> Result<DeletedSession, RuntimeError> {
-        self.inner.release(session_id)?;
+        self.inner.release(session_id).await?;
         self.archive.delete_session(session_id).await
     }
 
@@ -181,7 +182,7 @@ impl AgentRuntime {
     /// # Errors
     /// If there is no such artifact, or its session is at work, here or in another process.
     pub async fn delete_artifact(&self, artifact_id: &ArtifactId) -> Result<DeletedArtifacts, RuntimeError> {
-        self.inner.release(&self.archive.session_of_artifact(artifact_id).await?)?;
+        self.inner.release(&self.archive.session_of_artifact(artifact_id).await?).await?;
         self.archive.delete_artifact(artifact_id).await
     }
 
@@ -191,7 +192,8 @@ impl AgentRuntime {
     /// # Errors
     /// If there is no such session, or the store cannot be read.
     pub async fn cleanup_artifacts(&self, options: &ArtifactCleanup) -> Result<CleanupResult, RuntimeError> {
-        self.archive.cleanup_releasing(options, &|session_id| self.inner.release(session_id)).await
+        let release = |id: SessionId| async move { self.inner.release(&id).await }.boxed();
+        self.archive.cleanup_releasing(options, &release).await
     }
 
     /// What is at work beside runs at this moment: memories that are being found out, summaries.

@@ -17,7 +17,9 @@ use agent_llm::{KeySource, ProviderSettings, ProxySettings, RetrySettings};
 use agent_policy::{HostList, NetworkPolicy, PathRules, Places, PolicySettings};
 use agent_protocol::{Object, ToolChoice};
 use agent_redact::{KnownSecrets, SecretsError};
-use agent_runtime::{ContextPlaces, CoreToolSettings, MemorySettings, RuntimeSettings, blocks, project_name};
+use agent_runtime::{
+    ChildSettings, ContextPlaces, CoreToolSettings, MemorySettings, RuntimeSettings, blocks, project_name,
+};
 use agent_store::{Clock, StoreSettings};
 use agent_tool::ToolOverride;
 
@@ -244,6 +246,12 @@ impl Settings<'_> {
             compacting: self.compacting(roles),
             limits: self.limits(),
             cancel_timeout: Duration::from_millis(config.runtime.cancel_timeout_ms),
+            children: ChildSettings {
+                per_run: usize::try_from(config.agents.max_children_per_run).unwrap_or(usize::MAX),
+                per_session: usize::try_from(config.agents.max_concurrent_children_per_session).unwrap_or(usize::MAX),
+                timeout: Duration::from_millis(config.agents.default_child_timeout_ms),
+                cancel_timeout: Duration::from_millis(config.agents.child_cancel_timeout_ms),
+            },
             disabled_tools: config.tools.disabled.iter().cloned().collect(),
             policy: self.policy(),
             permission_timeout: None,

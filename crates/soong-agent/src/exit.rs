@@ -140,7 +140,7 @@ mod tests {
             .map(Exit::number);
         assert_eq!(numbers, [0, 1, 2, 3, 130, 143]);
         let of = |status, unanswered| {
-            Exit::of_run(&RunResult { status, end_reason: None, error: None }, unanswered).number()
+            Exit::of_run(&RunResult { status, end_reason: None, answer: None, error: None }, unanswered).number()
         };
         assert_eq!(of(RunStatus::Completed, false), 0);
         assert_eq!(of(RunStatus::Completed, true), 3);

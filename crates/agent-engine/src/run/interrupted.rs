@@ -21,6 +21,21 @@ impl Run {
         self
     }
 
+    /// Names child agents whose runs were cut short with their process, so that the model is told that their work is lost.
+    #[must_use]
+    pub fn with_lost_children(mut self, children: Vec<String>) -> Self {
+        self.lost_children = children;
+        self
+    }
+
+    /// Says once what became of them.
+    pub(super) fn tell_of_lost_children(&mut self, out: &mut Out) {
+        let lost = std::mem::take(&mut self.lost_children);
+        if !lost.is_empty() {
+            self.note(&notes::lost_children(&lost), out);
+        }
+    }
+
     /// Gives every call without a result one that says what is known.
     pub(super) fn answer_interrupted(&mut self, out: &mut Out) {
         let mut ends = Vec::new();

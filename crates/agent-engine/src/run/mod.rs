@@ -71,6 +71,8 @@ pub struct Run {
     commits: Commits,
     /// Unanswered calls of earlier runs that were written down as begun; `None` where that is not known.
     started_calls: Option<HashSet<ToolCallId>>,
+    /// Children of earlier runs that were cut short, in words.
+    lost_children: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -169,6 +171,7 @@ impl Run {
             answer: Vec::new(),
             commits: Commits::default(),
             started_calls: None,
+            lost_children: Vec::new(),
         }
     }
 
@@ -225,6 +228,15 @@ impl Run {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The text of the answer; `None` while there is no reply that belongs to it.
+    #[must_use]
+    pub fn answer(&self) -> Option<String> {
+        let is_in = |node: &&PathNode| self.answer.contains(&node.node_id);
+        let texts = self.path.nodes().iter().filter(is_in).flat_map(|node| node.message.content.iter());
+        let text: String = texts.filter_map(ContentBlock::as_text).collect();
+        (!self.answer.is_empty()).then_some(text)
     }
 
     /// Tokens so far.
@@ -341,6 +353,7 @@ impl Run {
         out.event(EventDraft::new(EventType::LoopStarted));
         out.writes.push(Write::Run(self.patch(RunStatus::Running)));
         self.answer_interrupted(out);
+        self.tell_of_lost_children(out);
         let node = self.append(Role::User, NodeType::Message, content, Object::new(), out);
         out.event(EventDraft::new(EventType::MessageCreated).node(&node).with("role", "user"));
         self.begin_gathering(out);

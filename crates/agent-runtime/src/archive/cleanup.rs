@@ -8,6 +8,9 @@ use std::collections::HashSet;
 use agent_protocol::{ArtifactId, SessionId, Timestamp};
 use agent_store::{ArtifactRow, ClaimedSession, FileFailure, PlacedArtifact, SessionFilter, StoreError, StrayFile};
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
 pub use result::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult};
 
 use super::Archive;
@@ -18,7 +21,7 @@ use oldest::Oldest;
 const PAGE: u32 = 500;
 
 /// Asks whoever holds a session to give it up; fails where it is at work.
-type Release<'r> = &'r (dyn Fn(&SessionId) -> Result<(), RuntimeError> + Sync);
+type Release<'r> = &'r (dyn Fn(SessionId) -> BoxFuture<'r, Result<(), RuntimeError>> + Sync);
 
 impl Archive {
     /// Finds artifacts that may go, and deletes them unless it is a dry run (ART-3). Files that no artifact names go
@@ -30,7 +33,7 @@ impl Archive {
     /// # Errors
     /// If there is no such session, or the store cannot be read.
     pub async fn cleanup_artifacts(&self, options: &ArtifactCleanup) -> Result<CleanupResult, RuntimeError> {
-        self.cleanup_releasing(options, &|_| Ok(())).await
+        self.cleanup_releasing(options, &|_| std::future::ready(Ok(())).boxed()).await
     }
 
     /// The same for who may hold sessions itself: `release` is asked before a session is claimed.
@@ -163,7 +166,7 @@ impl Archive {
         for id in sessions_of(&result.candidates) {
             let of_session = result.candidates.iter().filter(|candidate| candidate.session_id == id);
             let ids: Vec<_> = of_session.filter_map(|candidate| candidate.artifact_id.clone()).collect();
-            let deleted = match release(&id) {
+            let deleted = match release(id.clone()).await {
                 Ok(()) => self.delete_of_session(&id, ids, result).await,
                 Err(error) => Err(error),
             };

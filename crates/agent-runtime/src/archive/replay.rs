@@ -9,10 +9,7 @@ use tokio::sync::mpsc;
 use super::screen::Screen;
 use super::{Archive, screen};
 use crate::RuntimeError;
-use crate::upkeep::PURPOSE;
-
-/// The purpose of agents that summarise.
-const COMPACT: &str = "compact";
+use crate::launch::{COMPACT, PURPOSE};
 
 type Piece = Result<ReplayPage, RuntimeError>;
 

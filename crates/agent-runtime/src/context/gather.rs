@@ -12,8 +12,9 @@ use agent_library::instructions::{InstructionBody, read_body};
 use agent_protocol::{NodeId, NodeType};
 use agent_store::Write;
 
-use super::instructions::{InstructionFiles, Stamp, stamp};
+use super::instructions::InstructionFiles;
 use super::system::{InstructionText, Made, SystemParts};
+use crate::file_stamp::{Stamp, stamp};
 
 /// Most of one instruction file that is kept in memory, in bytes.
 const BODY: usize = 256 * 1024;
@@ -66,11 +67,6 @@ impl InstructionNode {
 impl Gatherer {
     pub(crate) fn new(parts: Arc<SystemParts>, files: Arc<InstructionFiles>) -> Self {
         Self { parts, files, known: Vec::new(), current: None }
-    }
-
-    /// For the calls of the run.
-    pub(crate) fn files(&self) -> Arc<InstructionFiles> {
-        Arc::clone(&self.files)
     }
 
     /// Whether [`Self::gather`] would read files. That nothing changed is seen by asking the file system, which takes
@@ -137,7 +133,7 @@ impl Gatherer {
             let is_first_look = known.stamp.is_none();
             let is_new = now != known.stamp;
             known.stamp = now;
-            if !(fresh || is_new) || self.files.is_written(&known.path) {
+            if !(fresh || is_new) || self.files.changes().is_written(&known.path) {
                 continue;
             }
             let body = readable(&known.path).filter(|_| !self.files.is_sensitive(&known.path));

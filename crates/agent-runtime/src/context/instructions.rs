@@ -1,8 +1,7 @@
 //! The instruction files of a run: which of them were read, which were changed by a tool, which stand in the system part
 //! (INS-3, INS-6).
 
-use std::collections::{HashMap, HashSet};
-use std::os::unix::fs::MetadataExt;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,34 +12,15 @@ use agent_protocol::{ContentBlock, NodeType, Object, ToolCallId};
 
 use super::catalogs::Catalogs;
 use super::loaded::Loaded;
+use crate::session_files::RunChanges;
 
 /// Shared by the gatherer and the calls of one run.
 pub(crate) struct InstructionFiles {
     pub(crate) catalogs: Arc<Catalogs>,
     rules: Arc<PathRules>,
-    /// The files as they were when the run began.
-    stamps: HashMap<PathBuf, Option<Stamp>>,
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// Made or changed by a tool in this run: they do not bind before the next one.
-    written: HashSet<PathBuf>,
-    /// Something ran in this run that may have changed any file.
-    anything_written: bool,
+    changes: Arc<RunChanges>,
     /// Hash of what stands in the system part in full, by path.
-    in_system: HashMap<PathBuf, String>,
-}
-
-/// What the file system says of a file: another answer means other content, or a careful somebody.
-pub(super) type Stamp = ([u64; 3], [i64; 4]);
-
-pub(super) fn stamp(path: &Path) -> Option<Stamp> {
-    let known = std::fs::symlink_metadata(path).ok()?;
-    // The last two cannot be set by whoever writes the file.
-    let times = [known.mtime(), known.mtime_nsec(), known.ctime(), known.ctime_nsec()];
-    Some(([known.dev(), known.ino(), known.size()], times))
+    in_system: Mutex<HashMap<PathBuf, String>>,
 }
 
 /// A file that was read.
@@ -63,40 +43,23 @@ pub(crate) enum Reading {
 }
 
 impl InstructionFiles {
-    /// Looks at the files of the catalog. Blocks.
-    pub(crate) fn new(catalogs: Arc<Catalogs>, rules: Arc<PathRules>) -> Self {
-        let entries = catalogs.instructions.entries().iter();
-        let stamps = entries.map(|entry| (entry.path.clone(), stamp(&entry.path))).collect();
-        Self { catalogs, rules, stamps, state: Mutex::default() }
+    /// Looks at the files of the catalog. Blocks. `changes` are those of the user's run that this one is, or works for.
+    pub(crate) fn new(catalogs: Arc<Catalogs>, rules: Arc<PathRules>, changes: Arc<RunChanges>) -> Self {
+        changes.begin_with(catalogs.instructions.entries().iter().map(|entry| entry.path.as_path()));
+        Self { catalogs, rules, changes, in_system: Mutex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn in_system(&self) -> MutexGuard<'_, HashMap<PathBuf, String>> {
+        self.in_system.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call has written this file.
-    pub(crate) fn written(&self, path: &Path) {
-        self.state().written.insert(path.to_owned());
-    }
-
-    /// A call ran that may have written any file.
-    pub(crate) fn something_ran(&self) {
-        self.state().anything_written = true;
-    }
-
-    /// Whether a tool of this run made or changed the file, or may have: once something ran that could, a file counts as
-    /// untouched only if it is what it was when the run began (INS-6).
-    pub(super) fn is_written(&self, path: &Path) -> bool {
-        let state = self.state();
-        state.written.contains(path) || (state.anything_written && self.is_other_than_at_the_start(path))
-    }
-
-    fn is_other_than_at_the_start(&self, path: &Path) -> bool {
-        self.stamps.get(path).is_none_or(|then| *then != stamp(path))
+    /// What tools have made or changed.
+    pub(crate) fn changes(&self) -> &RunChanges {
+        &self.changes
     }
 
     pub(super) fn set_in_system(&self, in_system: HashMap<PathBuf, String>) {
-        self.state().in_system = in_system;
+        *self.in_system() = in_system;
     }
 
     /// Whether a file may hold secrets: then it is read where somebody allows it, and never joins a system part.
@@ -110,14 +73,12 @@ impl InstructionFiles {
         if self.is_sensitive(file.path) {
             return None;
         }
-        if self.is_written(file.path) {
+        if self.changes.is_written(file.path) {
             return Some(Reading::NotYet);
         }
-        let state = self.state();
-        if state.in_system.get(file.path).is_some_and(|hash| hash == file.hash) {
+        if self.in_system().get(file.path).is_some_and(|hash| hash == file.hash) {
             return Some(Reading::AlreadyLoaded { in_system: true });
         }
-        drop(state);
         let key = file.path.to_string_lossy().into_owned();
         let mark = ContextMark { items: vec![(key, file.hash.to_owned())], call: Some(file.call.clone()) };
         if !loaded.add(NodeType::InstructionContext, &mark) {

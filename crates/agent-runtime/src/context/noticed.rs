@@ -25,8 +25,8 @@ pub(crate) fn noticed(
     if tool.permission != Permission::Readonly && !is_reading {
         // Also where it failed: half of something may be there.
         match &touched {
-            Some(path) => files.written(Path::new(path)),
-            None => files.something_ran(),
+            Some(path) => files.changes().written(Path::new(path)),
+            None => files.changes().something_ran(),
         }
     }
     if output.error.is_some() {

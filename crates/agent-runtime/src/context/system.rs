@@ -13,15 +13,16 @@ use agent_store::Write;
 
 use super::instructions::{InstructionFiles, shown};
 use crate::RuntimeSettings;
+use crate::blocks::{block, fingerprint, packaged};
 use crate::redact::Redactor;
-use crate::sources::{block, fingerprint, packaged};
+use crate::run_spec::RunModel;
 
 /// What the frame around an instruction file costs, in tokens, beside its path.
 const FRAME: u64 = 24;
 
 /// What the system part of one run is made of.
 pub(crate) struct SystemParts {
-    pub(crate) settings: Arc<RuntimeSettings>,
+    pub(crate) model: Arc<RunModel>,
     pub(crate) tools: ToolSet,
     /// The static blocks before the catalogs.
     pub(crate) fixed: Arc<SystemPrompt>,
@@ -51,13 +52,13 @@ impl SystemParts {
     /// # Errors
     /// When the fixed part leaves too little of the window (CFG-8).
     pub(crate) fn sources(&self, files: &InstructionFiles, texts: &[InstructionText<'_>]) -> Result<Made, BudgetError> {
-        let settings = &self.settings;
+        let model = &*self.model;
         let catalogs = &files.catalogs;
-        let plain = Budgets::derive(&settings.budgets, &fixed_parts(&self.fixed, &self.tools.list))?;
+        let plain = Budgets::derive(&model.budgets, &fixed_parts(&self.fixed, &self.tools.list))?;
         let mut added = Vec::new();
         // Catalogs share a room, and may not cost the run what it needs to work at all.
         let mut room = plain.catalogs.min(plain.spare());
-        let listed = catalogs.instructions.render(room, &count, &|path| files.is_written(path));
+        let listed = catalogs.instructions.render(room, &count, &|path| files.changes().is_written(path));
         room -= count(&listed.text).min(room);
         if !listed.text.is_empty() {
             let mut catalog = block("instruction_catalog", "scan".to_owned(), &listed.text);
@@ -65,7 +66,7 @@ impl SystemParts {
             added.push(catalog);
         }
         let fixed = self.with(&added);
-        let budgets = Budgets::derive(&settings.budgets, &fixed_parts(&fixed, &self.tools.list))?;
+        let budgets = Budgets::derive(&model.budgets, &fixed_parts(&fixed, &self.tools.list))?;
         let mut dynamic = budgets.dynamic;
         let mut catalogs_after = Vec::new();
         let skills = catalogs.skills.render(room.min(dynamic), &count);
@@ -88,10 +89,10 @@ impl SystemParts {
             system,
             tools: self.tools.clone(),
             budgets,
-            model: settings.model.clone(),
+            model: model.settings.clone(),
             tail: Vec::new(),
             in_system: Arc::default(),
-            compacting: settings.compacting.clone(),
+            compacting: model.compacting.clone(),
             fingerprint,
         };
         Ok(Made { sources, blobs, whole })

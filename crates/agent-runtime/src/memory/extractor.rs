@@ -10,17 +10,27 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::Memory;
-use super::desk::{Desk, Next, Round};
 use super::job::Place;
+use super::schedule::{ExtractionSchedule, Next, Round};
 use crate::caught::caught;
 use crate::redact::Redactor;
-use crate::session::RunContext;
+use crate::run_context::RunContext;
 
 /// Looks after every run, and when it has been quiet, whether there is something to be found out. Cloning is cheap.
 ///
 /// What it does counts as work beside runs (`tasks`); a clock that waits for quiet does not.
 #[derive(Clone)]
 pub(crate) struct Extractor(Arc<Inner>);
+
+/// What it works with.
+pub(crate) struct ExtractorParts {
+    pub(crate) memory: Memory,
+    pub(crate) store: Arc<dyn SessionStore>,
+    pub(crate) redactor: Redactor,
+    pub(crate) patterns: SecretPatterns,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) stop: CancellationToken,
+}
 
 /// A clock stops when this is dropped.
 type Clock = AbortOnDropHandle<()>;
@@ -34,36 +44,31 @@ pub(super) struct Inner {
     pub(super) stop: CancellationToken,
     /// Held during a job: one at a time for all sessions (MEM-09).
     pub(super) home: tokio::sync::Mutex<()>,
-    desks: Mutex<HashMap<SessionId, Desk<Place, Clock>>>,
+    schedules: Mutex<HashMap<SessionId, ExtractionSchedule<Place, Clock>>>,
 }
 
 impl Extractor {
     /// For the sessions of a runtime.
-    pub(crate) fn new(
-        memory: Memory,
-        store: Arc<dyn SessionStore>,
-        (redactor, patterns): (Redactor, SecretPatterns),
-        tasks: TaskTracker,
-        stop: CancellationToken,
-    ) -> Self {
-        let (home, desks) = (tokio::sync::Mutex::default(), Mutex::default());
-        Self(Arc::new(Inner { memory, store, redactor, patterns, tasks, stop, home, desks }))
+    pub(crate) fn new(parts: ExtractorParts) -> Self {
+        let ExtractorParts { memory, store, redactor, patterns, tasks, stop } = parts;
+        let (home, schedules) = (tokio::sync::Mutex::default(), Mutex::default());
+        Self(Arc::new(Inner { memory, store, redactor, patterns, tasks, stop, home, schedules }))
     }
 
     /// A run begins to work on its session.
     pub(crate) fn run_begins(&self, run: &RunContext) {
-        self.0.desks().entry(run.session.id().clone()).or_default().run_begins();
+        self.0.schedules().entry(run.session.id().clone()).or_default().run_begins();
     }
 
     /// A run has ended, however it did: what the user said counts all the same. Returns at once.
     pub(crate) fn run_ended(&self, run: &RunContext) {
         let place = Place {
             session_id: run.session.id().clone(),
-            agent_id: run.agent_id.clone(),
+            agent_id: run.agent.id.clone(),
             run_id: run.run_id.clone(),
-            open: Arc::downgrade(&run.open),
+            owned: Arc::downgrade(&run.owned),
         };
-        let begins = self.0.desks().entry(place.session_id.clone()).or_default().run_ended(place);
+        let begins = self.0.schedules().entry(place.session_id.clone()).or_default().run_ended(place);
         if let Some(place) = begins {
             self.0.begin(place, false);
         }
@@ -71,13 +76,13 @@ impl Extractor {
 
     /// How many sessions it works on at the moment.
     pub(crate) fn at_work(&self) -> usize {
-        self.0.desks().values().filter(|desk| desk.is_at_work()).count()
+        self.0.schedules().values().filter(|schedule| schedule.is_at_work()).count()
     }
 }
 
 impl Inner {
-    pub(super) fn desks(&self) -> MutexGuard<'_, HashMap<SessionId, Desk<Place, Clock>>> {
-        self.desks.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn schedules(&self) -> MutexGuard<'_, HashMap<SessionId, ExtractionSchedule<Place, Clock>>> {
+        self.schedules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn begin(self: &Arc<Self>, place: Place, quiet: bool) {
@@ -98,17 +103,18 @@ impl Inner {
 
     /// Where to look next, if anywhere.
     fn after(self: &Arc<Self>, place: &Place, round: Round) -> Option<Option<Place>> {
-        let mut desks = self.desks();
-        let desk = desks.entry(place.session_id.clone()).or_default();
-        match desk.after(round) {
+        let mut schedules = self.schedules();
+        let schedule = schedules.entry(place.session_id.clone()).or_default();
+        match schedule.after(round) {
             Next::Look(next) => return Some(next),
             Next::SetClock if !self.stop.is_cancelled() => {
-                desk.set_clock(AbortOnDropHandle::new(tokio::spawn(Self::wait(Arc::downgrade(self), place.clone()))));
+                schedule
+                    .set_clock(AbortOnDropHandle::new(tokio::spawn(Self::wait(Arc::downgrade(self), place.clone()))));
             }
             Next::SetClock | Next::Rest => {}
         }
-        if desk.is_empty() {
-            desks.remove(&place.session_id);
+        if schedule.is_empty() {
+            schedules.remove(&place.session_id);
         }
         None
     }
@@ -118,7 +124,7 @@ impl Inner {
         let Some(idle) = inner.upgrade().map(|inner| inner.memory.settings().idle) else { return };
         tokio::time::sleep(idle).await;
         let Some(inner) = inner.upgrade() else { return };
-        let begins = inner.desks().get_mut(&place.session_id).is_some_and(Desk::quiet);
+        let begins = inner.schedules().get_mut(&place.session_id).is_some_and(ExtractionSchedule::quiet);
         if begins {
             inner.begin(place, true);
         }

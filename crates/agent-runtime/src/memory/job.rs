@@ -16,14 +16,14 @@ use uuid::Uuid;
 use super::apply::{Decided, apply};
 use super::ask::system_text;
 use super::batch::{Batch, Source};
-use super::desk::Round;
 use super::extractor::Inner;
 use super::prompt::{Known, told};
+use super::schedule::Round;
 use super::trigger::{Backlog, Reason};
 use super::wish::is_wish;
 use super::{answer, in_words};
+use crate::owned::OwnedSession;
 use crate::redact;
-use crate::session::Open;
 
 /// Where somebody works: a session, and the run after which it is done.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ pub(super) struct Place {
     pub(super) agent_id: AgentId,
     pub(super) run_id: RunId,
     /// Not held: a session that is given up is left alone.
-    pub(super) open: Weak<Open>,
+    pub(super) owned: Weak<OwnedSession>,
 }
 
 /// The session was given up meanwhile, or its store refuses. Nothing can be said about it any more.
@@ -76,8 +76,8 @@ impl Inner {
         };
         let Ok(ended) = self.job(place, &look, reason).await else { return Round::Rest };
         drop(one_at_a_time);
-        let mut desks = self.desks();
-        let tried = &mut desks.entry(place.session_id.clone()).or_default().tried;
+        let mut schedules = self.schedules();
+        let tried = &mut schedules.entry(place.session_id.clone()).or_default().tried;
         match ended {
             Ended::Done => {
                 *tried = Default::default();
@@ -87,14 +87,14 @@ impl Inner {
             Ended::Conflict => {}
             Ended::Failed => tried.failed(last, reason),
         }
-        drop(desks);
+        drop(schedules);
         self.wait_or_rest(place, &look)
     }
 
     /// Whether the clock has something to wait for.
     fn wait_or_rest(&self, place: &Place, look: &Look) -> Round {
-        let desks = self.desks();
-        let tried = desks.get(&place.session_id).map(|desk| &desk.tried);
+        let schedules = self.schedules();
+        let tried = schedules.get(&place.session_id).map(|schedule| &schedule.tried);
         let may = tried.is_none_or(|tried| tried.allows(look.new.last_node_seq, Reason::Idle));
         if look.new.count > 0 && may { Round::Wait } else { Round::Rest }
     }
@@ -110,8 +110,8 @@ impl Inner {
         let new = self.store.count_user_messages(&place.session_id, &place.agent_id, cursor).await?;
         let wish = new.count > 0 && self.source(place).any(cursor, is_wish).await?;
         let reason = {
-            let mut desks = self.desks();
-            let tried = &desks.entry(place.session_id.clone()).or_default().tried;
+            let mut schedules = self.schedules();
+            let tried = &schedules.entry(place.session_id.clone()).or_default().tried;
             Backlog { new, wish, quiet }.reason(self.memory.settings(), tried)
         };
         Ok(Look { cursor, new, reason })
@@ -202,7 +202,8 @@ impl Inner {
             Err(why) => return Ok(Err(write_failed(format!("nothing was remembered: {why}")))),
         };
         // Held until it is written down what was written: who gives the session up waits for that.
-        let open = place.open.upgrade().ok_or(Gone)?;
+        let owned = place.owned.upgrade().ok_or(Gone)?;
+        let hold = owned.hold()?;
         let decided = Decided {
             decisions,
             based: known.based,
@@ -223,7 +224,7 @@ impl Inner {
         let mut completed = EventDraft::new(EventType::MemoryExtractionCompleted);
         completed.payload = said;
         self.commit(place, completed.with(SCAN_CURSOR, batch.cursor.max(look.cursor)).with("usage", usage)).await?;
-        drop(open);
+        drop(hold);
         Ok(Ok(Ended::Done))
     }
 
@@ -246,13 +247,13 @@ impl Inner {
     async fn commit(&self, place: &Place, mut event: EventDraft) -> Result<Timestamp, Gone> {
         self.redactor.object(&mut event.payload);
         redact::shapes(&self.patterns, &mut event.payload);
-        let open: Arc<Open> = place.open.upgrade().ok_or(Gone)?;
+        let owned: Arc<OwnedSession> = place.owned.upgrade().ok_or(Gone)?;
         let commit = Commit {
             agent_id: place.agent_id.clone(),
             run_id: place.run_id.clone(),
             writes: vec![Write::Event(event)],
         };
-        let committed = self.store.commit(&open.lease, commit).await?;
+        let committed = owned.commit(&*self.store, commit).await?;
         committed.events.first().map(|event| event.created_at.clone()).ok_or(Gone)
     }
 }

@@ -10,11 +10,11 @@ mod answer;
 mod apply;
 mod ask;
 mod batch;
-mod desk;
 mod extractor;
 mod job;
 mod prompt;
 mod recall;
+mod schedule;
 mod select;
 mod shorten;
 mod telling;
@@ -32,7 +32,7 @@ use agent_llm::ProviderAdapter;
 use agent_tool::Tool;
 use tokio::task::spawn_blocking;
 
-pub(crate) use extractor::Extractor;
+pub(crate) use extractor::{Extractor, ExtractorParts};
 
 /// Plain values that memories are kept by.
 #[derive(Debug, Clone)]

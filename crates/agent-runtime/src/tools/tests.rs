@@ -10,8 +10,8 @@ use agent_protocol::{
 use agent_redact::KnownSecrets;
 use agent_testkit::scratch;
 use agent_tool::{
-    ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NothingLoaded, ProgressSink, Registry,
-    Tool, ToolOutput,
+    ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NoChildren, NothingLoaded, ProgressSink,
+    Registry, Tool, ToolOutput, WriteGuard,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -32,7 +32,17 @@ impl FileVersions for Nothing {
         None
     }
 
-    fn record(&self, _: &Path, _: FileVersion) {}
+    fn read(&self, _: &Path, _: FileVersion) {}
+
+    fn wrote(&self, _: &Path, _: FileVersion) {}
+
+    fn writer(&self, _: &Path, _: FileVersion) -> Option<String> {
+        None
+    }
+
+    fn exclusive(&self, _: &Path) -> WriteGuard {
+        WriteGuard::free()
+    }
 }
 
 fn context(secrets: KnownSecrets) -> CallContext {
@@ -46,6 +56,7 @@ fn context(secrets: KnownSecrets) -> CallContext {
         progress: ProgressSink::ignored(),
         artifacts: Arc::new(Nothing),
         versions: Arc::new(Nothing),
+        children: Arc::new(NoChildren),
         loaded: Arc::new(NothingLoaded),
         result_bytes: 64 * 1024,
         secrets,

@@ -7,7 +7,8 @@ use agent_redact::KnownSecrets;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    artifact::ArtifactSink, fence::Fence, loaded::LoadedContext, progress::ProgressSink, versions::FileVersions,
+    artifact::ArtifactSink, children::ChildAgents, fence::Fence, loaded::LoadedContext, progress::ProgressSink,
+    versions::FileVersions,
 };
 
 /// Who calls, and the way to everything a call may need from its run.
@@ -29,8 +30,10 @@ pub struct CallContext {
     pub progress: ProgressSink,
     /// Takes output that is too big for a result.
     pub artifacts: Arc<dyn ArtifactSink>,
-    /// Knows what the session last saw of a file.
+    /// Knows what the agent last saw of a file.
     pub versions: Arc<dyn FileVersions>,
+    /// Runs child agents.
+    pub children: Arc<dyn ChildAgents>,
     /// Knows what is in the conversation because it was loaded.
     pub loaded: Arc<dyn LoadedContext>,
     /// A result bigger than this goes to an artifact, and its head stays (ART-2). Bytes.

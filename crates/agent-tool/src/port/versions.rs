@@ -1,13 +1,51 @@
-//! What a session last saw of a file, so that a write does not undo what somebody else did meanwhile (COD-5).
+//! What an agent last saw of a file, so that a write does not undo what somebody else did meanwhile (COD-5).
 
+use std::fmt;
 use std::path::Path;
 
-/// Remembers one version for each resolved path, for the life of a session.
+/// Remembers one version of each resolved path for each agent, for the life of a session.
 pub trait FileVersions: Send + Sync {
-    /// What this session last read or wrote there.
+    /// What this agent last read or wrote there.
     fn seen(&self, path: &Path) -> Option<FileVersion>;
-    /// This is what is there now, and the session knows it.
-    fn record(&self, path: &Path, version: FileVersion);
+    /// The agent has read this version.
+    fn read(&self, path: &Path, version: FileVersion);
+    /// The agent has written this version.
+    fn wrote(&self, path: &Path, version: FileVersion);
+    /// Another agent of the session, by its id, if that wrote this version and nobody of the session wrote after it.
+    fn writer(&self, path: &Path, version: FileVersion) -> Option<String>;
+    /// Waits until no other call of the session writes this file, and keeps others waiting until the guard is dropped.
+    /// Blocks.
+    fn exclusive(&self, path: &Path) -> WriteGuard;
+}
+
+/// The right to write a file, until it is dropped.
+#[must_use]
+pub struct WriteGuard(Option<Box<dyn FnOnce() + Send>>);
+
+impl WriteGuard {
+    /// For implementations of [`FileVersions`]: `release` is run when the guard is dropped.
+    pub fn new(release: impl FnOnce() + Send + 'static) -> Self {
+        Self(Some(Box::new(release)))
+    }
+
+    /// For where there is nobody to keep out.
+    pub fn free() -> Self {
+        Self(None)
+    }
+}
+
+impl Drop for WriteGuard {
+    fn drop(&mut self) {
+        if let Some(release) = self.0.take() {
+            release();
+        }
+    }
+}
+
+impl fmt::Debug for WriteGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteGuard").finish_non_exhaustive()
+    }
 }
 
 /// Tells one content of a file from another.

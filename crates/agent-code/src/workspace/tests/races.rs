@@ -127,7 +127,7 @@ fn writing_stays_where_the_facts_say() {
         inside_only(&tree, WriteFile, json!({"path": format!("d/new/{n}/f"), "content": content}));
         inside_only(&tree, WriteFile, json!({"path": format!("d/new-{n}"), "content": content}));
         inside_only(&tree, EditFile, json!({"path": "d/sub/f", "edits": [{"old": "INSIDE", "new": "INSIDE "}]}));
-        tree.context.versions.record(&tree.project().join("d/f"), agent_tool::FileVersion::Content([0; 32]));
+        tree.context.versions.read(&tree.project().join("d/f"), agent_tool::FileVersion::Content([0; 32]));
     });
     assert_eq!(snapshot(&outside), before);
     // No temporary file was left behind either.

@@ -3,24 +3,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[derive(Debug, Default)]
 struct Counter {
-    line: Line<Self>,
+    queue: RunQueue<Self>,
     idle: AtomicUsize,
 }
 
-impl HasLine for Counter {
-    fn line(&self) -> &Line<Self> {
-        &self.line
+impl HasQueue for Counter {
+    fn queue(&self) -> &RunQueue<Self> {
+        &self.queue
     }
 
     fn idle(self: &Arc<Self>) {
-        assert!(self.line.is_free());
+        assert!(self.queue.is_free());
         self.idle.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-fn waiting(place: Option<Place<Counter>>) -> (usize, oneshot::Receiver<Turn<Counter>>) {
+fn waiting(place: Option<QueuePosition<Counter>>) -> (usize, oneshot::Receiver<SessionPermit<Counter>>) {
     match place {
-        Some(Place::Waiting { position, turn }) => (position, turn),
+        Some(QueuePosition::Waiting { position, permit }) => (position, permit),
         other => panic!("{other:?}"),
     }
 }
@@ -29,42 +29,42 @@ fn waiting(place: Option<Place<Counter>>) -> (usize, oneshot::Receiver<Turn<Coun
 #[test]
 fn first_come_first_served() {
     let counter = Arc::new(Counter::default());
-    let Some(Place::First(turn)) = join(&counter) else { panic!() };
+    let Some(QueuePosition::First(permit)) = join(&counter) else { panic!() };
     let (position, mut second) = waiting(join(&counter));
     let (_, third) = waiting(join(&counter));
     let (last, mut fourth) = waiting(join(&counter));
     assert_eq!((position, last), (1, 3));
     drop(third);
-    drop(turn);
+    drop(permit);
     assert!(fourth.try_recv().is_err());
-    let turn = second.try_recv().unwrap();
+    let permit = second.try_recv().unwrap();
     assert_eq!(counter.idle.load(Ordering::Relaxed), 0);
-    drop(turn);
-    let turn = fourth.try_recv().unwrap();
-    assert!(!counter.line.is_free());
-    drop(turn);
+    drop(permit);
+    let permit = fourth.try_recv().unwrap();
+    assert!(!counter.queue.is_free());
+    drop(permit);
     assert_eq!(counter.idle.load(Ordering::Relaxed), 1);
-    assert!(matches!(join(&counter), Some(Place::First(_))));
+    assert!(matches!(join(&counter), Some(QueuePosition::First(_))));
 }
 
-/// A turn that was sent to somebody who left at that moment goes on to the next one.
+/// A permit that was sent to somebody who left at that moment goes on to the next one.
 #[test]
-fn a_turn_that_nobody_takes_goes_on() {
+fn a_permit_that_nobody_takes_goes_on() {
     let counter = Arc::new(Counter::default());
-    let Some(Place::First(turn)) = join(&counter) else { panic!() };
+    let Some(QueuePosition::First(permit)) = join(&counter) else { panic!() };
     let (_, second) = waiting(join(&counter));
     let (_, mut third) = waiting(join(&counter));
-    drop(turn);
-    // The turn is inside the channel when its receiver goes.
+    drop(permit);
+    // The permit is inside the channel when its receiver goes.
     drop(second);
     assert!(third.try_recv().is_ok());
 }
 
-/// Memory is bounded: a line has an end, and those that left make room.
+/// Memory is bounded: a queue has an end, and those that left make room.
 #[test]
-fn a_line_has_an_end() {
+fn a_queue_has_an_end() {
     let counter = Arc::new(Counter::default());
-    let _turn = join(&counter).unwrap();
+    let _permit = join(&counter).unwrap();
     let mut all: Vec<_> = (0..MAX_WAITING).map(|_| join(&counter).unwrap()).collect();
     assert!(join(&counter).is_none());
     all.pop();

@@ -1,10 +1,10 @@
-//! Whose turn it is at one session: its runs, the one job beside them, and the clock that waits for quiet (MEM-09).
+//! When a session is looked through: its runs, the one job beside them, and the clock that waits for quiet (MEM-09).
 
 use super::trigger::Tried;
 
 /// What stands at one session. `T` says where to work, `C` is a clock that stops when it is dropped.
 #[derive(Debug)]
-pub(super) struct Desk<T, C> {
+pub(super) struct ExtractionSchedule<T, C> {
     /// A run is at work there.
     running: bool,
     /// A job is.
@@ -15,7 +15,7 @@ pub(super) struct Desk<T, C> {
     pub(super) tried: Tried,
 }
 
-impl<T, C> Default for Desk<T, C> {
+impl<T, C> Default for ExtractionSchedule<T, C> {
     fn default() -> Self {
         Self { running: false, at_work: false, again: None, clock: None, tried: Tried::default() }
     }
@@ -43,7 +43,7 @@ pub(super) enum Next<T> {
     Rest,
 }
 
-impl<T, C> Desk<T, C> {
+impl<T, C> ExtractionSchedule<T, C> {
     /// A run begins: it is not quiet any more.
     pub(super) fn run_begins(&mut self) {
         self.running = true;
@@ -105,41 +105,41 @@ impl<T, C> Desk<T, C> {
 mod tests {
     use super::*;
 
-    type TestDesk = Desk<u32, ()>;
+    type TestSchedule = ExtractionSchedule<u32, ()>;
 
     /// MEM-09: ten quick turns, one job; what they said is looked at after it, once.
     #[test]
     fn one_job_at_a_time() {
-        let mut desk = TestDesk::default();
+        let mut schedule = TestSchedule::default();
         let mut begun = 0;
         for turn in 0..10 {
-            desk.run_begins();
-            begun += u32::from(desk.run_ended(turn).is_some());
+            schedule.run_begins();
+            begun += u32::from(schedule.run_ended(turn).is_some());
         }
         assert_eq!(begun, 1);
-        assert_eq!(desk.after(Round::More), Next::Look(Some(9)));
-        assert_eq!(desk.after(Round::More), Next::Look(None));
-        assert_eq!(desk.after(Round::Rest), Next::Rest);
-        assert!(desk.is_empty());
+        assert_eq!(schedule.after(Round::More), Next::Look(Some(9)));
+        assert_eq!(schedule.after(Round::More), Next::Look(None));
+        assert_eq!(schedule.after(Round::Rest), Next::Rest);
+        assert!(schedule.is_empty());
     }
 
     /// MEM-3: the next run stops the clock; during a run none is set.
     #[test]
     fn quiet_ends_with_the_next_run() {
-        let mut desk = TestDesk::default();
-        desk.run_begins();
-        assert_eq!(desk.run_ended(0), Some(0));
-        assert_eq!(desk.after(Round::Wait), Next::SetClock);
-        desk.set_clock(());
-        desk.run_begins();
-        assert!(!desk.quiet(), "a clock that fires late finds a run at work");
-        assert_eq!(desk.run_ended(1), Some(1));
-        desk.run_begins();
-        assert_eq!(desk.after(Round::Wait), Next::Rest, "a run is at work");
-        assert_eq!(desk.run_ended(2), Some(2));
-        assert_eq!(desk.after(Round::Wait), Next::SetClock);
-        desk.set_clock(());
-        assert!(desk.quiet() && desk.is_at_work());
-        assert!(!desk.quiet(), "once");
+        let mut schedule = TestSchedule::default();
+        schedule.run_begins();
+        assert_eq!(schedule.run_ended(0), Some(0));
+        assert_eq!(schedule.after(Round::Wait), Next::SetClock);
+        schedule.set_clock(());
+        schedule.run_begins();
+        assert!(!schedule.quiet(), "a clock that fires late finds a run at work");
+        assert_eq!(schedule.run_ended(1), Some(1));
+        schedule.run_begins();
+        assert_eq!(schedule.after(Round::Wait), Next::Rest, "a run is at work");
+        assert_eq!(schedule.run_ended(2), Some(2));
+        assert_eq!(schedule.after(Round::Wait), Next::SetClock);
+        schedule.set_clock(());
+        assert!(schedule.quiet() && schedule.is_at_work());
+        assert!(!schedule.quiet(), "once");
     }
 }

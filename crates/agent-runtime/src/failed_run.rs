@@ -1,0 +1,29 @@
+//! What is stored of a run that cannot end itself.
+
+use agent_protocol::{EndReason, ErrorPayload, EventDraft, EventType, Level, NodeId, RunPatch, RunStatus, Usage};
+use agent_store::{RunRow, Write};
+
+/// The end of a run that could not end itself.
+pub(crate) fn failed(run: RunRow, error: &ErrorPayload) -> Vec<Write> {
+    failed_patch(error, run.end_node_id, run.turn_count, run.usage)
+}
+
+/// The same for one of which this much is known.
+pub(crate) fn failed_patch(
+    error: &ErrorPayload,
+    end_node_id: Option<NodeId>,
+    turn_count: u32,
+    usage: Usage,
+) -> Vec<Write> {
+    vec![
+        Write::Event(EventDraft::new(EventType::LoopFailed).level(Level::Error).error(error)),
+        Write::RunPatch(RunPatch {
+            status: RunStatus::Failed,
+            end_reason: Some(EndReason::Failed),
+            end_node_id,
+            turn_count,
+            usage,
+            error: Some(error.clone()),
+        }),
+    ]
+}

@@ -1,0 +1,193 @@
+//! Where the conversation of an agent stands in the store: read when a session is claimed, and where a run left nothing in
+//! memory.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agent_engine::{Calibration, Omitted, PINNED, Path, Sayings};
+use agent_protocol::{
+    AgentId, AgentStatus, AgentType, ContentBlock, ErrorCode, ErrorPayload, EventType, Node, NodeId, NodeType, RunId,
+    RunStatus, SessionId, ToolCallId,
+};
+use agent_store::{
+    ClaimedSession, Commit, LastContext, Lease, Recent, RecentPath, RunRow, SessionStore, StoreError, Write,
+};
+
+use crate::agent::{Agent, CarriedState, LostChild};
+use crate::error::RuntimeError;
+use crate::failed_run::failed;
+use crate::owned::OwnedSession;
+use crate::seen_files::{SeenFiles, decode};
+use crate::session_files::SessionFiles;
+
+/// Messages of the user that are looked at in the part of a path that is not read: the first and the newest.
+const EARLIER_WORDS: usize = 64;
+/// Events read at once when an interrupted run is looked at.
+const PAGE: u32 = 512;
+
+/// Reads conversations.
+pub(crate) struct Resume {
+    store: Arc<dyn SessionStore>,
+    /// The model that runs ask.
+    model: String,
+    /// How much of the end of a path is read.
+    recent: Recent,
+    /// Room for the user's words out of what is not read, in tokens.
+    words: u64,
+}
+
+impl Resume {
+    /// For a model with this window, in tokens.
+    pub(crate) fn new(store: Arc<dyn SessionStore>, model: String, window: u64) -> Self {
+        // More than the window has no request, since a path that was just read is weighed by the same estimates.
+        // The results of a reply are shortened to two fifths of what the messages may take, which is well above this.
+        let recent = Recent {
+            tokens: window,
+            results: window / 16,
+            always: PINNED.to_vec(),
+            summary: Some(NodeType::Compaction),
+            user_messages: EARLIER_WORDS,
+        };
+        Self { store, model, recent, words: window / 10 }
+    }
+
+    /// Takes a session of this project over, and ends what its last owner left at work.
+    pub(crate) async fn claim(&self, id: &SessionId, project: &str) -> Result<OwnedSession, RuntimeError> {
+        let claimed = self.store.claim_session(id, Some(project)).await;
+        let ClaimedSession { row, lease, unfinished, .. } = claimed.map_err(|error| match error {
+            StoreError::OtherProject { session_id, cwd, project } => {
+                RuntimeError::OtherProject { session_id, cwd, project }
+            }
+            error => error.into(),
+        })?;
+        let root = &row.root_agent_id;
+        let lost_children = self.end_interrupted_runs(&lease, root, unfinished).await?;
+        let (loaded, written) = tokio::try_join!(self.store.load_agent(id, root), self.store.written_files(id))?;
+        let written = written.into_iter();
+        let written = written.filter_map(|row| Some((PathBuf::from(row.path), decode(&row.hash)?, row.agent_id)));
+        let files = Arc::new(SessionFiles::stored(written));
+        let seen = SeenFiles::stored(root.clone(), Arc::clone(&files), loaded.file_versions);
+        let calibration = self.calibration(loaded.last_context.as_ref());
+        let carried = self.path(id, loaded.row.active_node_id.as_ref(), calibration).await?;
+        let carried = CarriedState { lost_children, ..carried };
+        let root = Agent::new(root.clone(), loaded.row.agent_type, None, Arc::new(seen), Some(carried));
+        Ok(OwnedSession::new(lease, row.cwd, root, files))
+    }
+
+    /// The conversation of an agent as it is stored now.
+    pub(crate) async fn agent(&self, session: &SessionId, agent: &AgentId) -> Result<CarriedState, StoreError> {
+        let loaded = self.store.load_agent(session, agent).await?;
+        let calibration = self.calibration(loaded.last_context.as_ref());
+        self.path(session, loaded.row.active_node_id.as_ref(), calibration).await
+    }
+
+    /// What a child inherits of its parent's conversation: all up to `leaf`, and what was learned about the model's counts.
+    pub(crate) async fn inherited(
+        &self,
+        session: &SessionId,
+        parent: &AgentId,
+        leaf: &NodeId,
+    ) -> Result<CarriedState, StoreError> {
+        let loaded = self.store.load_agent(session, parent).await?;
+        let calibration = self.calibration(loaded.last_context.as_ref());
+        self.path(session, Some(leaf), calibration).await
+    }
+
+    async fn path(
+        &self,
+        session: &SessionId,
+        leaf: Option<&NodeId>,
+        calibration: Calibration,
+    ) -> Result<CarriedState, StoreError> {
+        let Some(leaf) = leaf else { return Ok(CarriedState::default()) };
+        // The window is in the provider's tokens, the path in estimates.
+        let recent = Recent { tokens: calibration.fits(self.recent.tokens), ..self.recent.clone() };
+        let RecentPath { omitted_nodes, omitted_turns, nodes_before, nodes_pinned, nodes, earlier_words } =
+            self.store.load_recent(session, leaf, &recent).await?;
+        let said = earlier_words.iter().map(|node| (node.node_id.clone(), words_of(node)));
+        let earlier_words = Sayings::default().and(said, self.words);
+        let last_run = nodes.last().map(|node| node.run_id.clone());
+        let path = Path::without(
+            Omitted { nodes: omitted_nodes, turns: omitted_turns, at: nodes_before, pinned: nodes_pinned },
+            nodes,
+        )
+        .with_earlier_words(earlier_words);
+        // Only the last run can have left calls open: every run answers those it finds.
+        let started = match last_run.filter(|_| !path.unanswered().is_empty()) {
+            Some(run) => Some(self.started_calls(&run).await?),
+            None => None,
+        };
+        Ok(CarriedState { path, calibration, started, ..CarriedState::default() })
+    }
+
+    /// What was learned about this model's token counts by the agent's last request (CTX-7).
+    fn calibration(&self, last: Option<&LastContext>) -> Calibration {
+        let Some(last) = last else { return Calibration::default() };
+        // Which model it is about stands in the event that is stored together with it.
+        let asked = last.next.as_ref().and_then(|event| event.payload.get("model")?.as_str());
+        let ratio = last.built.payload.get("calibration").and_then(serde_json::Value::as_f64);
+        let ratio = ratio.filter(|_| asked == Some(self.model.as_str()));
+        ratio.map_or_else(Calibration::default, Calibration::of)
+    }
+
+    /// The calls of a run that had begun.
+    async fn started_calls(&self, run: &RunId) -> Result<HashSet<ToolCallId>, StoreError> {
+        let mut started = HashSet::new();
+        let mut after = 0;
+        loop {
+            let events = self.store.run_events(run, after, PAGE).await?;
+            let Some(last) = events.last().and_then(|event| event.run_seq) else { return Ok(started) };
+            after = last;
+            let begun = events.into_iter().filter(|event| event.event_type == EventType::ToolStarted);
+            started.extend(begun.filter_map(|event| event.tool_call_id));
+        }
+    }
+
+    /// Runs whose process is gone have failed (RUN-20), children before those that began them. What they left open on the
+    /// path, the next run answers. Gives the children whose work is lost.
+    async fn end_interrupted_runs(
+        &self,
+        lease: &Lease,
+        root: &AgentId,
+        unfinished: Vec<RunRow>,
+    ) -> Result<Vec<LostChild>, StoreError> {
+        let mut lost = Vec::new();
+        // They come in the order in which they began.
+        for run in unfinished.into_iter().rev() {
+            let error = interrupted(run.status);
+            let (agent_id, run_id) = (run.agent_id.clone(), run.run_id.clone());
+            let is_internal = run.metadata.contains_key(crate::launch::PURPOSE);
+            let mut writes = failed(run, &error);
+            if agent_id != *root {
+                // Nobody takes up the work of a child; the session's own agent goes on.
+                writes.push(Write::AgentStatus {
+                    agent_id: agent_id.clone(),
+                    status: AgentStatus::Failed,
+                    result: None,
+                });
+                if !is_internal {
+                    let row = self.store.agent(&agent_id).await?;
+                    let agent_type = row.map_or(AgentType::Sub, |row| row.agent_type);
+                    lost.push(LostChild { agent_id: agent_id.clone(), agent_type });
+                }
+            }
+            self.store.commit(lease, Commit { agent_id, run_id, writes }).await?;
+        }
+        lost.reverse();
+        Ok(lost)
+    }
+}
+
+/// What a message says, in words.
+fn words_of(node: &Node) -> String {
+    node.content.iter().filter_map(ContentBlock::to_model_text).collect::<Vec<_>>().join("\n")
+}
+
+fn interrupted(status: RunStatus) -> ErrorPayload {
+    let message = match status {
+        RunStatus::Queued => "process ended while the run was queued: its message was not sent to the model",
+        _ => "process ended during the run",
+    };
+    ErrorPayload::new(ErrorCode::InternalError, message).detail("kind", "interrupted")
+}

@@ -1,0 +1,55 @@
+//! What the parts of one run share.
+
+use std::sync::Arc;
+
+use agent_protocol::{AgentRole, EventDraft, RunId, RuntimeEvent};
+use agent_store::{Commit, SessionStore, StoreError, Write};
+
+use crate::agent::{Agent, Parent};
+use crate::live::Live;
+use crate::owned::OwnedSession;
+use crate::redact::Redactor;
+use crate::session::Session;
+
+/// Whose run it is, and the ways in which it is seen: the store and the live stream.
+pub(crate) struct RunContext {
+    pub(crate) session: Arc<Session>,
+    pub(crate) owned: Arc<OwnedSession>,
+    pub(crate) agent: Arc<Agent>,
+    pub(crate) store: Arc<dyn SessionStore>,
+    pub(crate) run_id: RunId,
+    /// The part the agent plays in this run.
+    pub(crate) role: AgentRole,
+    pub(crate) live: Arc<Live>,
+    pub(crate) redactor: Redactor,
+}
+
+impl RunContext {
+    /// Stores writes and shows their events; the events are live only once they are stored (EVT-2).
+    ///
+    /// The driver and its jobs commit side by side, so events may get here out of order; the live stream puts up with it.
+    /// A lock around both steps would not do: the driver does not poll its jobs while it waits for its own commit.
+    pub(crate) async fn commit(&self, writes: Vec<Write>) -> Result<Vec<RuntimeEvent>, StoreError> {
+        let commit = Commit { agent_id: self.agent.id.clone(), run_id: self.run_id.clone(), writes };
+        let committed = self.owned.commit(&*self.store, commit).await?;
+        self.live.stored(&committed.events);
+        Ok(committed.events)
+    }
+
+    /// Stores events beside the machine's own. A store that is gone is noticed by the machine's next commit.
+    pub(crate) async fn record(&self, events: Vec<EventDraft>) {
+        let writes = events
+            .into_iter()
+            .map(|mut event| {
+                self.redactor.object(&mut event.payload);
+                Write::Event(event)
+            })
+            .collect();
+        let _ = self.commit(writes).await;
+    }
+
+    /// This run as the parent of another.
+    pub(crate) fn as_parent(&self) -> Parent {
+        Parent { agent_id: self.agent.id.clone(), run_id: self.run_id.clone() }
+    }
+}

@@ -1,0 +1,128 @@
+//! What a run is to be, before it is started; and who starts it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use agent_engine::{BudgetConfig, CompactMode, Compacting, Limits, ModelSettings};
+use agent_llm::ProviderAdapter;
+use agent_protocol::{
+    AgentDefinition, AgentId, AgentRole, AgentType, ContentBlock, ModelRequest, NodeId, Reply, RunId, RunStatus,
+    SessionId,
+};
+use tokio::sync::{oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use crate::agent::Parent;
+use crate::live::Live;
+use crate::owned::OwnedSession;
+use crate::queue::QueuePosition;
+use crate::run_state::{RunResult, RunState};
+use crate::session::Session;
+
+/// Everything in which one run differs from another. What all have in common is [`Services`](crate::services::Services).
+pub(crate) struct RunSpec {
+    pub(crate) work: Work,
+    pub(crate) model: Arc<RunModel>,
+    pub(crate) limits: Limits,
+    /// Ends the run.
+    pub(crate) cancel: CancellationToken,
+}
+
+/// What a run is for.
+pub(crate) enum Work {
+    /// The user's message to the session's own agent.
+    Answer { message: Vec<ContentBlock>, queue: QueuePosition<Session> },
+    /// A task that a run of another agent hands to a child.
+    Child(ChildWork),
+    /// One request beside all conversations: the summary of an agent's older turns. Writes no nodes (DEC-92).
+    Summary {
+        request: Box<ModelRequest>,
+        mode: CompactMode,
+        /// The end of what is summarised.
+        from: NodeId,
+        parent: Parent,
+        /// Gets the reply, if there is one, once it is stored how the run ended.
+        reply_to: oneshot::Sender<Reply>,
+    },
+}
+
+/// A child's task.
+pub(crate) struct ChildWork {
+    pub(crate) agent_id: AgentId,
+    pub(crate) role: AgentRole,
+    pub(crate) parent: Parent,
+    pub(crate) task: Vec<ContentBlock>,
+    pub(crate) seed: Seed,
+    /// Says who the child is; its text becomes a system block (AGD-4).
+    pub(crate) definition: Option<Arc<AgentDefinition>>,
+    /// Of what its role may have, only these tools, by canonical name (AGT-3).
+    pub(crate) allowed_tools: Option<HashSet<String>>,
+    pub(crate) _living: Living,
+}
+
+/// A child counts as living, for its parent's run and for the session, until its run has let go of this.
+pub(crate) struct Living {
+    pub(crate) _of_run: TaskTrackerToken,
+    pub(crate) _of_session: TaskTrackerToken,
+}
+
+/// Where a child's conversation begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Seed {
+    /// With its task: a new root in its own tree.
+    Fresh,
+    /// Behind a node of its parent's path: all up to there is inherited (AGT-2).
+    Inherited(NodeId),
+}
+
+/// A model as runs ask it.
+pub(crate) struct RunModel {
+    pub(crate) provider: Arc<dyn ProviderAdapter>,
+    /// The server that summarises conversations with this model.
+    pub(crate) summariser: Arc<dyn ProviderAdapter>,
+    pub(crate) settings: ModelSettings,
+    /// How the context window is meant to be shared out.
+    pub(crate) budgets: BudgetConfig,
+    /// When and how older turns are summarised.
+    pub(crate) compacting: Compacting,
+}
+
+impl ChildWork {
+    /// What the store calls an agent of this role: a worker is a sub agent that lives on (STO-2).
+    pub(crate) fn agent_type(&self) -> AgentType {
+        match self.role {
+            AgentRole::Fork => AgentType::Fork,
+            AgentRole::Main | AgentRole::Orchestrator | AgentRole::Sub | AgentRole::Worker => AgentType::Sub,
+        }
+    }
+}
+
+/// A run that was started.
+pub(crate) struct StartedRun {
+    pub(crate) run_id: RunId,
+    pub(crate) session_id: SessionId,
+    pub(crate) agent_id: AgentId,
+    pub(crate) live: Arc<Live>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) state: watch::Receiver<RunState>,
+}
+
+impl StartedRun {
+    /// Waits for the end; `None` if it went without saying how.
+    pub(crate) async fn ended(&self) -> Option<RunResult> {
+        let mut state = self.state.clone();
+        let ended = state.wait_for(|state| state.result.is_some()).await.ok()?;
+        ended.result.clone()
+    }
+
+    pub(crate) fn status(&self) -> RunStatus {
+        self.state.borrow().status
+    }
+}
+
+/// Starts runs: the way from a run to another one.
+pub(crate) trait StartRuns: Send + Sync {
+    /// Starts one. Returns at once.
+    fn start(&self, session: &Arc<Session>, owned: &Arc<OwnedSession>, spec: RunSpec) -> StartedRun;
+}
