@@ -6,6 +6,7 @@ mod api;
 mod archive;
 mod branches;
 mod cancel;
+mod children;
 mod cleanup;
 mod compaction;
 mod context;

@@ -1,0 +1,222 @@
+//! Child agents beside the session's own: their conversations, their limits, their ends (AGT-1, AGT-2, AGT-4, STO-8).
+
+mod actors;
+mod conflicts;
+mod killed;
+
+use std::collections::HashSet;
+
+use agent_core::{EventType, Node, NodeType, Role, RuntimeEvent, SessionId, StartOptions};
+use agent_store::SessionStore;
+use agent_testkit::Protocol;
+use serde_json::json;
+
+use actors::{Actors, Say, text_of};
+
+use crate::stored::Stored;
+use crate::support::{World, run, run_in};
+
+/// The user's conversation, three children beside it (one of them a fork), and their calls.
+fn split_up(actors: &Actors) {
+    actors.on("Split it up.", |turn, _| match turn {
+        0 => Say::calls(&[
+            ("test.helper", json!({"task": "Task A", "kind": "sub"})),
+            ("test.helper", json!({"task": "Task B", "kind": "sub"})),
+            ("test.helper", json!({"task": "Task C", "kind": "fork"})),
+        ]),
+        _ => Say::text("All is done."),
+    });
+    for task in ["Task A", "Task B", "Task C"] {
+        actors.on(task, move |turn, _| match turn {
+            0 => Say::calls(&[
+                ("code.list_dir", json!({"path": "."})),
+                ("test.helper", json!({"task": "x", "kind": "sub"})),
+            ]),
+            _ => Say::text(&format!("{task} is done.")),
+        });
+    }
+}
+
+/// AGT-1, AGT-2, STO-8: children work beside their parent in one session, each in a tree of its own; the user's path is moved by
+/// nobody else, the parent sees results only, a fork begins behind its parent's conversation, and all of it is replayed.
+#[tokio::test]
+async fn children_work_beside_their_parent() {
+    let world = World::with("children", Protocol::OpenAi, "model.provider = \"actors\"").await;
+    world.home.write("project/data.txt", "words\n");
+    let actors = Actors::default();
+    split_up(&actors);
+    actors.on("And now?", |_, _| Say::text("Nothing more."));
+    let runtime = actors.builder(&world).tool(actors.helper()).build().await.unwrap();
+    let ran = run(&runtime, "Split it up.").await;
+    ran.assert_completed();
+    assert_eq!(ran.result.answer.as_deref(), Some("All is done."));
+    let root_run = ran.events[0].run_id.clone();
+    assert!(ran.events.iter().all(|event| event.run_id == root_run), "the parent's stream is its own");
+    let results: Vec<_> = ran.of_type(EventType::ToolCompleted);
+    assert_eq!(results.len(), 3);
+
+    let replay = runtime.replay_session(&ran.session_id, None, None, true).await.unwrap();
+    let (root, active) = (replay.session().root_agent_id.clone(), replay.session().active_node_id.clone().unwrap());
+    let children = replay.children().to_vec();
+    let kinds: Vec<_> = children.iter().map(|child| (child.agent_type.as_str(), child.status.as_str())).collect();
+    let mut sorted = kinds.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, [("fork", "completed"), ("sub", "completed"), ("sub", "completed")]);
+    let told = |child: &agent_core::AgentInfo| child.result.as_ref().unwrap()["summary"].as_str().unwrap().to_owned();
+    let told: HashSet<_> = children.iter().map(told).collect();
+    assert_eq!(told, ["Task A is done.", "Task B is done.", "Task C is done."].map(str::to_owned).into());
+
+    // The user's conversation is the root agent's alone.
+    let path = runtime.get_node_path(&active).await.unwrap();
+    assert!(path.iter().all(|node| node.agent_id == root));
+    let said: Vec<_> = path.iter().filter(|node| node.node_type == NodeType::Message).collect();
+    assert_eq!(said.len(), 6, "a message, a reply with three calls, their results, an answer");
+    let shown = replay.collect().await.unwrap();
+    assert!(
+        shown.nodes.iter().all(|node| node.agent_id == root),
+        "STO-9: what children said is not in the user's timeline"
+    );
+    let whole = whole(&world, &ran.session_id).await;
+    assert_places(&whole.events);
+    for child in &children {
+        let nodes: Vec<_> = whole.nodes.iter().filter(|node| node.agent_id == child.agent_id).collect();
+        assert_eq!(nodes.last().map(|node| &node.node_id), child.active_node_id.as_ref());
+        let run = runtime.replay_run(&nodes[0].run_id, false).await.unwrap().collect().await.unwrap();
+        assert_eq!(run.nodes.len(), nodes.len(), "a child's run is replayed by its id");
+        let first = nodes[0];
+        assert_eq!(first.parent_id, child.fork_from_node_id);
+        assert_eq!((first.role, child.parent_agent_id.as_ref()), (Role::User, Some(&root)));
+        // Its own children are refused, and it goes on.
+        let refused = nodes.iter().filter(|node| text_of(&node.content).contains("cannot start children of its own"));
+        assert_eq!(refused.count(), 1);
+    }
+
+    // What a fork is asked begins as what its parent was asked, without the reply that is at work; a sub agent knows its task
+    // alone.
+    let parent = actors.asked("Split it up.");
+    let fork = actors.asked("Task C");
+    assert_eq!(fork[0].messages[..1], parent[0].messages[..]);
+    assert_eq!(fork[0].messages.len(), 2);
+    assert_eq!(text_of(&fork[0].messages[1].content), "Task C");
+    assert_eq!(actors.asked("Task A")[0].messages.len(), 1);
+    let reported: Vec<_> = parent[1].messages.iter().map(|message| text_of(&message.content)).collect();
+    assert!(reported.iter().any(|text| text.contains("Task B is done.")), "{reported:?}");
+
+    // The next message goes on where the user's conversation stands.
+    run_in(&runtime, &ran.session_id, "And now?").await.assert_completed();
+    let next = actors.asked("And now?").remove(0);
+    assert!(next.messages.iter().all(|message| !text_of(&message.content).contains("Task A\n")));
+    assert_eq!(next.messages[..parent[1].messages.len()], parent[1].messages[..]);
+    runtime.close().await;
+}
+
+/// Everything that is stored of a session, of all its agents.
+struct Whole {
+    events: Vec<RuntimeEvent>,
+    nodes: Vec<Node>,
+}
+
+async fn whole(world: &World, session_id: &SessionId) -> Whole {
+    let store = Stored::open(&world.home.home).await.store;
+    let events = store.events(session_id, 0, 10_000).await.unwrap();
+    let nodes = store.nodes_between(session_id, 0, 1_000_000, 10_000).await.unwrap();
+    store.close().await;
+    Whole { events, nodes }
+}
+
+/// EVT-4: places are gapless in the session and in each run.
+fn assert_places(events: &[RuntimeEvent]) {
+    let places: Vec<_> = events.iter().map(|event| event.seq.unwrap()).collect();
+    assert_eq!(places, (1..=events.len() as u64).collect::<Vec<_>>());
+    let runs: HashSet<_> = events.iter().map(|event| event.run_id.clone()).collect();
+    assert!(runs.len() > 3);
+    for run in runs {
+        let of_run: Vec<_> =
+            events.iter().filter(|event| event.run_id == run).map(|event| event.run_seq.unwrap()).collect();
+        assert_eq!(of_run, (1..=of_run.len() as u64).collect::<Vec<_>>());
+    }
+}
+
+/// AGT-4: who cancels a run cancels its children, and theirs is the first end.
+#[tokio::test]
+async fn a_cancel_ends_the_children() {
+    let world = World::with("children_cancel", Protocol::OpenAi, "model.provider = \"actors\"").await;
+    let actors = Actors::default();
+    split_up(&actors);
+    for task in ["Task A", "Task B", "Task C"] {
+        actors.on(task, |_, _| Say::Nothing);
+    }
+    let runtime = actors.builder(&world).tool(actors.helper()).build().await.unwrap();
+    let handle = runtime.start("Split it up.", StartOptions::default()).await.unwrap();
+    for task in ["Task A", "Task B", "Task C"] {
+        actors.wait_for(task).await;
+    }
+    let cancelled = handle.cancel().await;
+    assert_eq!((cancelled.status.as_str(), cancelled.timed_out), ("aborted", false));
+    let ends = ends(&world, handle.session_id()).await;
+    assert_eq!(types(&ends), ["loop_aborted"; 4]);
+    assert_eq!(ends[3].run_id.as_ref(), Some(handle.run_id()));
+    let replay = runtime.replay_session(handle.session_id(), None, None, false).await.unwrap();
+    assert!(replay.children().iter().all(|child| child.status.as_str() == "cancelled"));
+    runtime.close().await;
+}
+
+/// The last events of all runs of a session, in their order.
+async fn ends(world: &World, session_id: &SessionId) -> Vec<RuntimeEvent> {
+    let ends = [EventType::LoopAborted, EventType::LoopCompleted, EventType::LoopFailed];
+    let events = whole(world, session_id).await.events.into_iter();
+    events.filter(|event| ends.contains(&event.event_type)).collect()
+}
+
+fn types(events: &[RuntimeEvent]) -> Vec<&'static str> {
+    events.iter().map(|event| event.event_type.as_str()).collect()
+}
+
+/// AGT-7: limits count the children that live; a call over a limit is told so at once, and the others go on.
+#[tokio::test]
+async fn limits_count_the_living() {
+    let extra = "model.provider = \"actors\"\nagents.max_children_per_run = 2";
+    let world = World::with("children_limit", Protocol::OpenAi, extra).await;
+    let actors = Actors::default();
+    split_up(&actors);
+    let runtime = actors.builder(&world).tool(actors.helper()).build().await.unwrap();
+    // The two that were there first live until the third was refused.
+    for task in ["Task A", "Task B", "Task C"] {
+        actors.on(task, move |_, all| if all.refused() == 1 { Say::text("Done.") } else { Say::Again });
+    }
+    let ran = run(&runtime, "Split it up.").await;
+    ran.assert_completed();
+    let failed = ran.of_type(EventType::ToolFailed);
+    assert_eq!(failed.len(), 1);
+    assert_eq!(failed[0].payload["error"]["code"], "child_agent_limit_exceeded");
+    // Those that have ended do not count.
+    actors.on("Once more.", |turn, _| match turn {
+        0 => Say::calls(&[("test.helper", json!({"task": "Task A", "kind": "sub"}))]),
+        _ => Say::text("Done."),
+    });
+    let ran = run_in(&runtime, &ran.session_id, "Once more.").await;
+    ran.assert_completed();
+    assert!(ran.of_type(EventType::ToolFailed).is_empty());
+    runtime.close().await;
+}
+
+/// AGT-5: a child that failed is no completed one for its parent, which goes on.
+#[tokio::test]
+async fn a_failed_child_is_told() {
+    let world = World::with("children_fail", Protocol::OpenAi, "model.provider = \"actors\"").await;
+    let actors = Actors::default();
+    split_up(&actors);
+    actors.on("Task B", |_, _| Say::Fault);
+    let runtime = actors.builder(&world).tool(actors.helper()).build().await.unwrap();
+    let ran = run(&runtime, "Split it up.").await;
+    ran.assert_completed();
+    let failed = ran.of_type(EventType::ToolFailed);
+    assert_eq!(failed.len(), 1);
+    let asked = actors.asked("Split it up.");
+    let results: Vec<_> = asked[1].messages.iter().map(|message| text_of(&message.content)).collect();
+    assert!(results.iter().any(|text| text.contains("the child failed: the server is gone")), "{results:?}");
+    let replay = runtime.replay_session(&ran.session_id, None, None, false).await.unwrap();
+    let statuses: HashSet<_> = replay.children().iter().map(|child| child.status.as_str()).collect();
+    assert_eq!(statuses, HashSet::from(["completed", "failed"]));
+    runtime.close().await;
+}
