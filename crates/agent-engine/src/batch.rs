@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use agent_protocol::{NodeId, ToolCall, ToolCallId, ToolClass};
 
-use crate::run::{Outcome, ResultKind};
+use crate::outcome::{AfterNode, Outcome, ResultKind};
 
 /// The calls of one reply.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Batch {
     /// Set once an earlier call forbids later ones.
     pub(crate) halt: Option<Halt>,
     /// Nodes that join the path after the last result.
-    pub(crate) after: Vec<crate::run::AfterNode>,
+    pub(crate) after: Vec<AfterNode>,
 }
 
 /// One call.

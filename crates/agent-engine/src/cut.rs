@@ -5,11 +5,12 @@ use std::sync::Arc;
 use agent_protocol::{ModelMessage, NodeId, Role};
 use serde::{Deserialize, Serialize};
 
-use crate::compose::{Build, Parts, Window};
+use crate::compose::{Build, Parts};
 use crate::path::{Group, Path};
-use crate::run::Sources;
 use crate::selection::{Rules, Selection};
+use crate::sources::Sources;
 use crate::tokens::TokenCounter;
+use crate::window::Window;
 use crate::words::Sayings;
 
 /// How much to leave out.

@@ -8,7 +8,8 @@ use agent_protocol::{
     RunStatus, Usage,
 };
 
-use crate::run::{CommitNo, Effect, Input, RequestNo, Target, Write};
+use crate::numbers::{CommitNo, RequestNo};
+use crate::run::{Effect, Input, Target, Write};
 
 /// The machine of a run with one request.
 #[derive(Debug)]

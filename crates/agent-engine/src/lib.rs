@@ -22,35 +22,44 @@ mod loops;
 mod marks;
 mod near;
 mod notes;
+mod numbers;
+mod outcome;
 mod path;
 mod rebuild;
+mod rebuild_error;
 mod render;
 mod report;
 mod run;
 mod selection;
+mod sources;
 mod summary;
 mod tokens;
 mod transcript;
+mod window;
 mod words;
 
 pub use batch::{Batch, Slot, SlotState, next_group};
 pub use branch::{BranchError, branch_point};
 pub use budget::{BudgetConfig, BudgetError, Budgets};
-pub use compose::{ContextReport, Overflow, Window, compose, fixed_parts};
+pub use compose::{ContextReport, Overflow, compose, fixed_parts};
 pub use cut::{CompactionPlan, CompactionRoom, CutPlan, PlannedCompaction, plan_compaction, plan_cut};
 pub use exchange::Exchange;
 pub use loops::{LoopVerdict, LoopWindow};
 pub use marks::{CompactionMark, ContextMark, keys};
 pub use near::near_names;
+pub use numbers::{CommitNo, JobNo, RequestNo};
+pub use outcome::{AfterNode, Outcome, ResultKind};
 pub use path::{Compaction, Omitted, PINNED, Path, PathNode};
-pub use rebuild::{FixedParts, RebuildError, rebuild};
+pub use rebuild::{FixedParts, rebuild};
+pub use rebuild_error::RebuildError;
 pub use render::framed;
 pub use report::{ContextBuilt, EpochPart};
 pub use run::{
-    AfterNode, CommitNo, CompactFault, CompactMode, Compacted, Compacting, Effect, Finished, Input, JobNo, Limits,
-    ModelSettings, Outcome, Price, Recovery, RequestNo, ResultKind, Run, Sources, Summariser, Target, ToolSet, Verdict,
-    Write, finish_compaction,
+    CompactFault, CompactMode, Compacted, Effect, Finished, Input, Limits, Price, Run, Target, Verdict, Write,
+    finish_compaction,
 };
+pub use sources::{Compacting, ModelSettings, Recovery, Sources, Summariser, ToolSet};
 pub use summary::{SECTIONS, Summary, SummaryFault};
 pub use tokens::{Calibration, TokenCounter};
+pub use window::Window;
 pub use words::{Saying, Sayings};

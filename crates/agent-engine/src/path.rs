@@ -7,7 +7,7 @@ use agent_protocol::{ContentBlock, ModelMessage, Node, NodeDraft, NodeId, NodeTy
 
 use crate::marks::{CompactionMark, ContextMark};
 use crate::render;
-use crate::tokens::TokenCounter;
+use crate::tokens::{TokenCounter, Weighed};
 use crate::words::Sayings;
 
 /// One node of the path, and the message it becomes.
@@ -43,9 +43,6 @@ pub struct Compaction {
     /// What its node says.
     pub mark: Arc<CompactionMark>,
 }
-
-/// A message and its estimated tokens.
-pub(crate) type Weighed = (Arc<ModelMessage>, u64);
 
 /// What is kept or left out as a whole (CTX-5): one node, or an assistant's calls with their results.
 #[derive(Debug, Clone)]

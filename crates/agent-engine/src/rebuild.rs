@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use agent_protocol::{ModelRequest, NodeId, SystemPrompt, ToolList};
 
-use crate::compose::{Build, Marker, Parts, Window, request_metadata};
+use crate::compose::{Build, Marker, Parts, request_metadata};
 use crate::path::Path;
+use crate::rebuild_error::RebuildError;
 use crate::report::{ContextBuilt, EpochPart};
-use crate::run::RequestNo;
 use crate::selection::{Rules, Selection};
+use crate::window::Window;
 
 /// What stands behind the hashes of `fixed_part` (STO-13).
 #[derive(Debug, Clone)]
@@ -18,58 +19,6 @@ pub struct FixedParts {
     pub system: Arc<SystemPrompt>,
     /// The tools.
     pub tools: Arc<ToolList>,
-}
-
-/// Why a past request cannot be made again.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RebuildError {
-    /// The payload is no report of this version.
-    #[error("the context_built report cannot be read at \"{at}\": {message}")]
-    Report {
-        /// Where in the payload; "." is the payload itself.
-        at: String,
-        /// What is missing or wrong there.
-        message: String,
-    },
-    /// The report that should hold the epoch's part is another one.
-    #[error(
-        "the report of request {} has its epoch's part in that of request {}, and was read with that of request {}",
-        of.0, wanted.0, given.0
-    )]
-    OtherReport {
-        /// The request that is made again.
-        of: RequestNo,
-        /// Whose report is needed besides.
-        wanted: RequestNo,
-        /// Whose report was given.
-        given: RequestNo,
-    },
-    /// Neither the epoch's part nor where to find it.
-    #[error("the report of request {} has no epoch_part; without it the request cannot be made again", request.0)]
-    NoEpochPart {
-        /// The request.
-        request: RequestNo,
-    },
-    /// The path is of another branch, or incomplete.
-    #[error("node {node_id}, which the report of request {} names, is not on this path; load the path to its last_node_id", request.0)]
-    NotOnPath {
-        /// The request.
-        request: RequestNo,
-        /// The node.
-        node_id: NodeId,
-    },
-    /// The nodes are not those of then, or this version composes differently.
-    #[error("request {} had {field} = {then}, and made again it has {now}: not the same request", request.0)]
-    Differs {
-        /// The request.
-        request: RequestNo,
-        /// What differs, as the report names it.
-        field: &'static str,
-        /// In the report.
-        then: usize,
-        /// Made again.
-        now: usize,
-    },
 }
 
 /// Makes the request that a report is about once more.

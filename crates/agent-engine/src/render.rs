@@ -6,8 +6,7 @@ use agent_protocol::{ContentBlock, ModelMessage, NodeDraft, NodeType, Object, Ro
 
 use crate::marks::keys;
 use crate::notes;
-use crate::path::Weighed;
-use crate::tokens::TokenCounter;
+use crate::tokens::{TokenCounter, Weighed};
 
 /// The message of a node. What was said stays as it is; core's own nodes become user-role text in a frame that names
 /// their source (CTX-3).

@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::budget::Budgets;
-use crate::compose::{Parts, Window};
-use crate::rebuild::RebuildError;
-use crate::run::{ModelSettings, RequestNo, Sources};
+use crate::compose::Parts;
+use crate::numbers::RequestNo;
+use crate::rebuild_error::RebuildError;
+use crate::sources::{ModelSettings, Sources};
+use crate::window::Window;
 
 /// One report. The type writes the payload and reads it: what a later version has added is ignored, what is missing is an error
 /// that names it.

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use agent_protocol::{ContentBlock, NodeId, NodeType, Role};
 
-use crate::compose::{Parts, Window};
 use crate::marks::keys;
-use crate::path::{Compaction, Group, Path, PathNode, Weighed, is_instruction};
+use crate::path::{Compaction, Group, Path, PathNode, is_instruction};
 use crate::render;
-use crate::run::Sources;
+use crate::tokens::Weighed;
+use crate::window::Window;
 
 /// What a selection depends on besides the path.
 #[derive(Debug, Clone, Copy)]
@@ -188,15 +188,14 @@ impl<'a> Selection<'a> {
             })
         })
     }
-}
 
-/// What is in a request of this path because it was loaded: skills, memories, instruction files (SKL-3).
-pub(crate) fn in_context<'a>(path: &'a Path, sources: &'a Sources, window: Window) -> Vec<&'a PathNode> {
-    let selection = Selection::new(path, Parts::of(sources, window).rules);
-    let is_in = |index: &usize| {
-        (window.squeeze == 0 && *index >= selection.border) || selection.pins.binary_search(index).is_ok()
-    };
-    let is_hidden = |index: &usize| selection.hidden.binary_search(index).is_ok();
-    let loaded = path.context().iter().filter(|index| is_in(index) || is_hidden(index));
-    loaded.map(|index| &path.nodes()[*index]).filter(|node| node.mark.is_some()).collect()
+    /// What is in because it was loaded; of that in the system part, the nodes that stand for it.
+    pub(crate) fn loaded(&self) -> Vec<&'a PathNode> {
+        let is_in = |index: &usize| {
+            (self.rules.window.squeeze == 0 && *index >= self.border) || self.pins.binary_search(index).is_ok()
+        };
+        let is_hidden = |index: &usize| self.hidden.binary_search(index).is_ok();
+        let loaded = self.path.context().iter().filter(|index| is_in(index) || is_hidden(index));
+        loaded.map(|index| &self.path.nodes()[*index]).filter(|node| node.mark.is_some()).collect()
+    }
 }

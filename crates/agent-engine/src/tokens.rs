@@ -1,6 +1,11 @@
 //! Token counts are estimates (CTX-7): no provider's tokenizer is in here, the provider's own count corrects the estimate.
 
-use agent_protocol::ContentBlock;
+use std::sync::Arc;
+
+use agent_protocol::{ContentBlock, ModelMessage};
+
+/// A message and its estimated tokens.
+pub(crate) type Weighed = (Arc<ModelMessage>, u64);
 
 /// Estimates how many tokens a text costs.
 ///

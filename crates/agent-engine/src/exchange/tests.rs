@@ -3,7 +3,7 @@ use std::sync::Arc;
 use agent_protocol::{Object, StopKind, StopReason, SystemPrompt, ToolChoice, ToolList};
 
 use super::*;
-use crate::JobNo;
+use crate::numbers::JobNo;
 
 fn exchange() -> Exchange {
     let request = ModelRequest {

@@ -1,13 +1,14 @@
 //! What comes back in a random world: of tools, the model, the user, and things that were never asked for.
 
 use agent_protocol::{
-    ContentBlock, ModelFault, ModelMessage, Object, Reply, Role, StopKind, StopReason, ToolCall, ToolCallId, Usage,
+    ContentBlock, ErrorPayload, ModelFault, ModelMessage, Object, Reply, Role, StopKind, StopReason, ToolCall,
+    ToolCallId, Usage,
 };
 
 use super::testing::sources_of;
 use super::world_testing::{Pending, World, error};
 use super::*;
-use crate::ContextMark;
+use crate::{AfterNode, ContextMark};
 
 impl World {
     pub(super) fn complete(&mut self, pending: Pending) -> Input {

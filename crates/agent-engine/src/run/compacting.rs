@@ -7,11 +7,11 @@ use agent_protocol::{
 use std::sync::Arc;
 
 use super::{
-    CompactMode, Compacted, Compacting, Effect, JobNo, Out, Phase, Recovery, Run, Sources, Summariser, Target, Write,
-    ending,
+    CompactMode, Compacted, Compacting, Effect, Job, JobNo, Out, Phase, Recovery, Run, Sources, Summariser, Target,
+    Write, errors,
 };
 use crate::budget::Budgets;
-use crate::compose::{Build, Overflow, Parts, Window, dynamic_tokens, request_metadata};
+use crate::compose::{Build, Overflow, Parts, dynamic_tokens, request_metadata};
 use crate::cut::{CompactionPlan, CompactionRoom, CutPlan, PlannedCompaction, plan_compaction, plan_cut, turns_before};
 use crate::marks::CompactionMark;
 use crate::notes;
@@ -20,29 +20,11 @@ use crate::selection::Selection;
 use crate::summary::{Summary, SummaryFault};
 use crate::tokens::TokenCounter;
 use crate::transcript::transcript;
+use crate::window::Window;
 
 /// Summaries in a row for one request that does not fit: a conversation that is many times too long is worked off in steps
 /// (CMPT-11), then the rest is left out.
 const STEPS: u32 = 2;
-
-/// The one compaction of a path.
-#[derive(Debug)]
-pub(super) struct Job {
-    pub(super) number: JobNo,
-    pub(super) mode: CompactMode,
-    pub(super) plan: CompactionPlan,
-    ready: Option<Box<Compacted>>,
-}
-
-impl Job {
-    pub(super) fn open(number: JobNo, mode: CompactMode, plan: CompactionPlan) -> Self {
-        Self { number, mode, plan, ready: None }
-    }
-
-    pub(super) fn is_open(&self) -> bool {
-        self.ready.is_none()
-    }
-}
 
 /// Why a summary was not written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -298,9 +280,9 @@ impl Run {
             .is_some_and(|index| self.calibration.apply(self.path.nodes()[index].tokens) < overflow.available / 2);
         let forbidden = self.sources.as_ref().is_some_and(|sources| sources.compacting.recovery == Recovery::End);
         let error = match said {
-            _ if fits_alone && forbidden => ending::no_recovery(overflow, window),
-            Some(said) if fits_alone => ending::smaller_than_said(window, said),
-            _ => ending::prompt_too_long(overflow, window, said),
+            _ if fits_alone && forbidden => errors::no_recovery(overflow, window),
+            Some(said) if fits_alone => errors::smaller_than_said(window, said),
+            _ => errors::prompt_too_long(overflow, window, said),
         };
         self.conclude(EndReason::PromptTooLong, Some(error), out);
     }
@@ -442,7 +424,7 @@ impl Run {
         if !self.progress.compacted() {
             return false;
         }
-        let error = ending::compaction_loop();
+        let error = errors::compaction_loop();
         self.conclude(EndReason::Failed, Some(error), out);
         true
     }

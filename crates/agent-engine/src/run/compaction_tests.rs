@@ -2,6 +2,7 @@
 
 use super::script_testing::Script;
 use super::*;
+use crate::AfterNode;
 
 const GOOD: &str = "summary build it";
 

@@ -6,145 +6,48 @@
 mod asking;
 mod commits;
 mod compacting;
+mod counts;
 mod ending;
+mod epoch;
+mod errors;
 mod estimates;
 mod interrupted;
+mod job;
 mod limits;
 mod progress;
 mod prompt_counts;
 mod replies;
+mod state;
 mod tools;
 mod types;
 
-use std::collections::HashSet;
-
 use agent_protocol::{
-    ContentBlock, EndReason, ErrorPayload, EventDraft, EventType, NodeDraft, NodeId, NodeType, Object, Role, RunId,
-    RunPatch, RunStatus, ToolCallId, Usage,
+    ContentBlock, EventDraft, EventType, NodeDraft, NodeId, NodeType, Object, Role, RunId, RunPatch, RunStatus,
+    ToolCallId, Usage,
 };
 
-use crate::batch::Batch;
-use crate::compose::{Overflow, Window};
+use crate::compose::in_context;
 use crate::cut::CompactionPlan;
 use crate::loops::LoopWindow;
+use crate::numbers::{CommitNo, JobNo, RequestNo};
+use crate::outcome::{Outcome, ResultKind};
 use crate::path::{Path, PathNode};
-use crate::selection::in_context;
+use crate::sources::{Compacting, Recovery, Sources, Summariser};
 use crate::tokens::{Calibration, TokenCounter};
+use crate::window::Window;
 
-use asking::Epoch;
 use commits::Commits;
-use compacting::Job;
 pub use compacting::{CompactFault, Finished, finish_compaction};
+use counts::Counts;
+use epoch::Epoch;
 use estimates::Estimates;
+use job::Job;
 pub use limits::{Limits, Price};
 use progress::Progress;
 use prompt_counts::PromptCounts;
-pub use types::AfterNode;
-pub use types::{
-    CommitNo, CompactMode, Compacted, Compacting, Effect, Input, JobNo, ModelSettings, Outcome, Recovery, RequestNo,
-    ResultKind, Sources, Summariser, Target, ToolSet, Verdict, Write,
-};
-
-/// The machine.
-#[derive(Debug)]
-pub struct Run {
-    limits: Limits,
-    run_id: RunId,
-    path: Path,
-    sources: Option<Sources>,
-    phase: Phase,
-    window: Window,
-    epoch: Epoch,
-    calibration: Calibration,
-    estimates: Estimates,
-    prompt_counts: PromptCounts,
-    loops: LoopWindow,
-    /// The one compaction of this path (CMP-6).
-    job: Option<Job>,
-    /// Message tokens from which on the next one is tried ahead of need: none follows at the heels of another.
-    next_compaction_at: u64,
-    progress: Progress,
-    counts: Counts,
-    usage: Usage,
-    /// Assistant nodes the answer is made of: more than one after a continuation.
-    answer: Vec<NodeId>,
-    commits: Commits,
-    /// Unanswered calls of earlier runs that were written down as begun; `None` where that is not known.
-    started_calls: Option<HashSet<ToolCallId>>,
-    /// Children of earlier runs that were cut short, in words.
-    lost_children: Vec<String>,
-}
-
-#[derive(Debug, Default)]
-struct Counts {
-    turns: u32,
-    nodes: u64,
-    calls: u64,
-    request: RequestNo,
-    job: JobNo,
-    /// In a row.
-    continuations: u32,
-    empty_replies: u32,
-    model_retries: u32,
-    overflows: u32,
-    recoveries: u32,
-}
-
-#[derive(Debug)]
-enum Phase {
-    Idle,
-    /// Waits for `Sources`.
-    Gathering,
-    /// Waits for the model; holds the estimate of its request.
-    Streaming {
-        estimated: u64,
-    },
-    /// Works off the calls of a reply.
-    Tools(Batch),
-    /// Waits for the summary without which the next request does not fit; holds how much to keep if there will be none.
-    Recovering {
-        job: JobNo,
-        keep: u64,
-        overflow: Overflow,
-        said: Option<ErrorPayload>,
-    },
-    /// Cancelled, or the store is gone: waits for what was aborted and keeps its output.
-    Draining(Drain),
-    /// `Finish` is out; its commit may still fail.
-    Ending {
-        end: EndReason,
-        error: Option<ErrorPayload>,
-    },
-    Done,
-}
-
-#[derive(Debug)]
-struct Drain {
-    end: EndReason,
-    error: Option<ErrorPayload>,
-    /// The model stream or job that was aborted and has not reported back.
-    open: Option<Target>,
-    batch: Option<Batch>,
-    /// Nothing can be stored any more.
-    store_gone: bool,
-}
-
-/// What one step wants: writes are one commit, effects come after it.
-#[derive(Default)]
-struct Out {
-    writes: Vec<Write>,
-    effects: Vec<Effect>,
-}
-
-impl Out {
-    fn event(&mut self, event: EventDraft) {
-        self.writes.push(Write::Event(event));
-    }
-
-    fn effect(&mut self, effect: Effect) {
-        self.effects.push(effect);
-    }
-}
+pub use state::Run;
+use state::{Drain, Out, Phase};
+pub use types::{CompactMode, Compacted, Effect, Input, Target, Verdict, Write};
 
 impl Run {
     /// A run on a path that was loaded from the store.

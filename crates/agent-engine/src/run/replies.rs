@@ -7,7 +7,7 @@ use agent_protocol::{
 
 use super::prompt_counts::Verdict;
 use super::tools::Called;
-use super::{Out, Phase, RequestNo, Run, Sources, Target, Write, ending};
+use super::{Out, Phase, RequestNo, Run, Sources, Target, Write, errors};
 use crate::batch::{Batch, Slot, SlotState};
 use crate::compose::{Overflow, dynamic_tokens};
 use crate::loops::LoopWindow;
@@ -61,7 +61,7 @@ impl Run {
         if self.counts.overflows >= self.limits.overflows || self.slide_plan(keep).is_none() {
             return false;
         }
-        let error = ending::prompt_cut(reply.usage.input_tokens.unwrap_or_default(), self.calibration.apply(estimated));
+        let error = errors::prompt_cut(reply.usage.input_tokens.unwrap_or_default(), self.calibration.apply(estimated));
         self.store_partial(Some(reply), "partial", out);
         self.on_overflow(estimated, &error, out);
         true
@@ -80,13 +80,13 @@ impl Run {
     /// RUN-9: one reminder, then a clear error; never a silent success.
     fn on_empty_reply(&mut self, reply: &Reply, out: &mut Out) {
         if reply.stop.kind == StopKind::ContentFilter {
-            return self.conclude(EndReason::Failed, Some(ending::filtered()), out);
+            return self.conclude(EndReason::Failed, Some(errors::filtered()), out);
         }
         if self.counts.empty_replies >= self.limits.empty_retries {
             let only_thoughts = reply.metadata.contains_key(ModelMessage::REASONING);
             let error = match reply.stop.kind {
-                StopKind::MaxTokens if only_thoughts => ending::only_thoughts(self.output_limit()),
-                _ => ending::empty(&reply.stop),
+                StopKind::MaxTokens if only_thoughts => errors::only_thoughts(self.output_limit()),
+                _ => errors::empty(&reply.stop),
             };
             return self.conclude(EndReason::Failed, Some(error), out);
         }
@@ -104,7 +104,7 @@ impl Run {
                 self.answer.push(node);
                 self.go_on(out);
             }
-            StopKind::ContentFilter => self.conclude(EndReason::Failed, Some(ending::filtered()), out),
+            StopKind::ContentFilter => self.conclude(EndReason::Failed, Some(errors::filtered()), out),
             StopKind::EndTurn | StopKind::ToolUse | StopKind::StopSequence | StopKind::Error => {
                 self.answer.push(node);
                 self.conclude(EndReason::Completed, None, out);
@@ -115,7 +115,7 @@ impl Run {
     /// RUN-7: ask the model to go on, but not for ever.
     fn go_on(&mut self, out: &mut Out) {
         if self.counts.continuations >= self.limits.continuations {
-            let error = ending::output_limit(self.output_limit());
+            let error = errors::output_limit(self.output_limit());
             return self.conclude(EndReason::MaxOutputTokensRecovery, Some(error), out);
         }
         self.counts.continuations += 1;
@@ -151,7 +151,7 @@ impl Run {
             self.write_result(&Called::of(slot), &super::tools::failed(error.clone()), out);
         }
         if self.counts.continuations >= self.limits.continuations {
-            let error = ending::output_limit_in_call(limit);
+            let error = errors::output_limit_in_call(limit);
             return self.conclude(EndReason::MaxOutputTokensRecovery, Some(error), out);
         }
         self.counts.continuations += 1;
@@ -164,7 +164,7 @@ impl Run {
         for slot in &batch.slots {
             self.write_result(&Called::of(slot), &super::tools::failed(error.clone()), out);
         }
-        self.conclude(EndReason::Failed, Some(ending::filtered()), out);
+        self.conclude(EndReason::Failed, Some(errors::filtered()), out);
     }
 
     fn output_limit(&self) -> u64 {

@@ -10,7 +10,9 @@
 use super::testing::sources;
 use super::*;
 use crate::Calibration;
-use agent_protocol::{ErrorCode, ModelFault, ModelMessage, ModelRequest, Reply, StopKind, StopReason, ToolCall};
+use agent_protocol::{
+    ErrorCode, ErrorPayload, ModelFault, ModelMessage, ModelRequest, Reply, StopKind, StopReason, ToolCall,
+};
 
 pub(super) struct Script {
     pub(super) run: Run,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agent_protocol::{Object, Permission, PromptBlock, SystemPrompt, ToolChoice, ToolClass, ToolDefinition};
 
-use super::{Compacting, ModelSettings, Sources, ToolSet};
+use crate::sources::{Compacting, ModelSettings, Sources, ToolSet};
 use crate::{Budgets, FixedParts};
 
 const TOOLS: [(&str, ToolClass); 5] = [

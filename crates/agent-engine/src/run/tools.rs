@@ -6,7 +6,7 @@ use agent_protocol::{
 };
 use std::hash::{DefaultHasher, Hasher};
 
-use super::{Effect, Out, Outcome, Phase, ResultKind, Run, Verdict, ending};
+use super::{Effect, Out, Outcome, Phase, ResultKind, Run, Verdict, errors};
 use crate::batch::{Batch, Halt, Slot, SlotState, twin_outcome};
 use crate::loops::{LoopVerdict, hash_value};
 use crate::near::near_names;
@@ -104,7 +104,7 @@ impl Run {
                 true
             }
             LoopVerdict::Fail(times) => {
-                let error = ending::tool_loop(&slot.call.name, times);
+                let error = errors::tool_loop(&slot.call.name, times);
                 self.fail_batch(&error, out);
                 false
             }

@@ -1,0 +1,60 @@
+//! How a call ended, and what it leaves.
+
+use agent_protocol::{ContentBlock, ErrorPayload, NodeType, Object};
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// In a word.
+    pub kind: ResultKind,
+    /// What the model is shown.
+    pub content: Vec<ContentBlock>,
+    /// Set unless `kind` is `Ok`.
+    pub error: Option<ErrorPayload>,
+    /// Facts kept with the result.
+    pub metadata: Object,
+    /// One line for people.
+    pub summary: Option<String>,
+    /// Stands for what the call gave, where its content holds something that differs each time (an artifact's id).
+    pub digest: Option<u64>,
+    /// Nodes that join the path after all results of the reply.
+    pub after: Vec<AfterNode>,
+}
+
+/// A node that a call adds to the context, such as a skill.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AfterNode {
+    /// What it is.
+    pub node_type: NodeType,
+    /// What it says.
+    pub content: Vec<ContentBlock>,
+    /// Its source.
+    pub metadata: Object,
+}
+
+/// How a call ended, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultKind {
+    /// It ran.
+    Ok,
+    /// It could not run, or ran into an error.
+    Failed,
+    /// Somebody said no.
+    Denied,
+    /// It was stopped.
+    Aborted,
+    /// An earlier call was in its way.
+    Skipped,
+}
+
+impl ResultKind {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Denied => "denied",
+            Self::Aborted => "aborted",
+            Self::Skipped => "skipped",
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What a run says that ends by itself without an answer.
+
+use agent_protocol::{ErrorCode, ErrorPayload, StopReason};
+
+use crate::compose::Overflow;
+
+pub(super) fn max_turns(limit: u32) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::Cancelled,
+        format!(
+            "the run took {limit} turns without finishing. Resume the session with a new message, or raise runtime.max_turns"
+        ),
+    )
+    .detail("kind", "max_turns")
+}
+
+pub(super) fn prompt_too_long(overflow: Overflow, window: u64, said: Option<&ErrorPayload>) -> ErrorPayload {
+    let error = ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "the message does not fit the model's context window: it takes about {} tokens, and a window of {window} has \
+             room for {}. Send less text (put it into a file of the project), or raise model.context_window",
+            overflow.needed, overflow.available
+        ),
+    )
+    .detail("kind", "prompt_too_long")
+    .detail("needed", overflow.needed)
+    .detail("available", overflow.available);
+    match said {
+        Some(said) => error.detail("provider_said", said.message.as_str()),
+        None => error,
+    }
+}
+
+pub(super) fn smaller_than_said(window: u64, said: &ErrorPayload) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "the server refuses the prompt as too long, although little more than the message is left of it. Its real context window \
+             seems to be smaller than model.context_window = {window}: set that to what the server has"
+        ),
+    )
+    .detail("kind", "prompt_too_long")
+    .detail("provider_said", said.message.as_str())
+}
+
+pub(super) fn no_recovery(overflow: Overflow, window: u64) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "the conversation does not fit the model's context window of {window} tokens any more (it takes about {}, and there is \
+             room for {}), and the configuration forbids to summarise it in need. Set compact.recovery_sync = true, raise \
+             model.context_window, or begin a new session",
+            overflow.needed, overflow.available
+        ),
+    )
+    .detail("kind", "prompt_too_long")
+    .detail("needed", overflow.needed)
+    .detail("available", overflow.available)
+}
+
+pub(super) fn output_limit(limit: u64) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "the answer was cut at the output limit of {limit} tokens again and again. Raise model.max_output_tokens"
+        ),
+    )
+    .detail("kind", "max_output_tokens_recovery")
+}
+
+pub(super) fn output_limit_in_call(limit: u64) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "output limit reached while writing a tool call: {limit} tokens were not enough, again and again. \
+             Raise model.max_output_tokens and model.context_window"
+        ),
+    )
+    .detail("kind", "max_output_tokens_recovery")
+}
+
+pub(super) fn filtered() -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        "the provider's content filter withheld the answer; say it in other words",
+    )
+    .detail("kind", "filtered")
+}
+
+pub(super) fn empty(stop: &StopReason) -> ErrorPayload {
+    let said = stop.raw.as_deref().unwrap_or(stop.kind.as_str());
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "the model answered with neither text nor a tool call, twice (it stopped with \"{said}\"). \
+             Try again, or use another model"
+        ),
+    )
+    .detail("kind", "empty")
+}
+
+pub(super) fn only_thoughts(limit: u64) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "the model spent its whole output limit of {limit} tokens on thinking, twice, and answered nothing. \
+             Raise model.max_output_tokens, or let it think less with the provider's options"
+        ),
+    )
+    .detail("kind", "empty")
+}
+
+pub(super) fn prompt_cut(counted: u64, expected: u64) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "the provider read {counted} tokens of a prompt of about {expected}: it has cut the conversation without saying so, \
+             so its answer is not to all of it"
+        ),
+    )
+    .detail("kind", "context_truncated")
+    .detail("counted_tokens", counted)
+    .detail("expected_tokens", expected)
+}
+
+pub(super) fn compaction_loop() -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::InternalError,
+        "the run went round in circles: the conversation was summarised again and again, and in between the model only repeated \
+         calls whose results it had seen. Ask for less at once, or raise model.context_window",
+    )
+    .detail("kind", "compaction_loop")
+}
+
+pub(super) fn tool_loop(tool: &str, times: usize) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::InternalError,
+        format!(
+            "the model went round in circles: it called {tool} {times} times with the same arguments and the same result. \
+             Say more precisely what you want, or use another model"
+        ),
+    )
+    .detail("kind", "tool_loop")
+    .detail("tool", tool)
+}
