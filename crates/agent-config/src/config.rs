@@ -1,21 +1,16 @@
-//! The whole of `config.toml`, and reading it from text.
+//! The whole of `config.toml`.
 
 use std::collections::BTreeMap;
 
-use crate::path_value::Places;
-use crate::problem::ConfigProblems;
-use crate::profile::ModelOverlay;
-use crate::rules;
-use crate::schema::{Doc, Field, Report, Row, section};
+use crate::schema::{Doc, Field, Row, section};
 use crate::sections::{
-    AgentsConfig, CompactConfig, ContextConfig, HooksConfig, MemoryConfig, ModelConfig, PermissionsConfig, PlanConfig,
-    RuntimeConfig, TaskConfig, ToolsConfig,
+    AgentsConfig, CompactConfig, ContextConfig, HooksConfig, MemoryConfig, ModelConfig, ModelOverlay,
+    PermissionsConfig, PlanConfig, RuntimeConfig, TaskConfig, ToolsConfig,
 };
 use crate::texts::ID;
-use crate::tree;
 
 section! {
-    /// A whole configuration, every value within its bounds when it comes from [`parse`].
+    /// A whole configuration, every value within its bounds when it comes from [`parse`](fn@crate::parse).
     ///
     /// `Default` is what the packaged `config_default.toml` says. A file that leaves a key out means the same, but for three
     /// things that are never implicit: see [`Config::implied`].
@@ -45,43 +40,6 @@ section! {
         /// Limits and boundaries of tools.
         tools: ToolsConfig = ToolsConfig::default();
     }
-}
-
-/// Reads a configuration. `file_name` is only for messages.
-///
-/// A byte order mark is skipped. Nothing is read from disk; that `memory_dir` stays inside home is checked by its words
-/// here and by its links in [`load`](fn@crate::load).
-///
-/// # Errors
-/// Every problem of the text at once. After syntax errors what can be made out around them is checked too, but not the
-/// rules that need the whole.
-pub fn parse(text: &str, file_name: &str, places: &Places) -> Result<Config, ConfigProblems> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut report = Report::new(text);
-    let (root, syntax_errors) = tree::parse(text);
-    let whole = syntax_errors.is_empty();
-    report.syntax(syntax_errors);
-
-    let mut config = Config::implied();
-    config.absorb(&root, "", (), &mut report);
-    if !whole {
-        report.trust_syntax_over_walk();
-    } else if matches!(&root.value, tree::Value::Table(entries) if entries.is_empty()) {
-        report.empty();
-    } else {
-        rules::config(&config, places, &mut report);
-    }
-    finish(report, file_name)?;
-    Ok(config)
-}
-
-/// The outcome of a report, with a last look for keys that belong elsewhere.
-pub(crate) fn finish(mut report: Report, origin: &str) -> Result<(), ConfigProblems> {
-    if !report.is_empty() {
-        let rows = rows(&Config::default());
-        report.look_elsewhere(rows.iter().map(|row| row.key.as_str()));
-    }
-    report.into_problems(origin)
 }
 
 impl Config {

@@ -30,11 +30,12 @@ mod config;
 mod effect;
 mod load;
 mod nearest;
+mod parse;
 mod path_value;
 mod problem;
-mod profile;
 mod provider_options;
 mod reference;
+mod role_model;
 mod rules;
 mod schema;
 mod sections;
@@ -42,19 +43,20 @@ mod texts;
 mod tree;
 mod user_file;
 
-pub use config::{Config, parse};
+pub use config::Config;
 pub use effect::Notice;
 pub use load::{ConfigError, Loaded, MAX_CONFIG_BYTES, load};
+pub use parse::parse;
 pub use path_value::{PathValue, PathValueError, Places};
 pub use problem::{ConfigProblems, Position, Problem, ProblemKind};
-pub use profile::{ModelOverlay, ModelProfile, ProfileError};
 pub use provider_options::ProviderOptions;
 pub use reference::reference_markdown;
+pub use role_model::ProfileError;
 pub use schema::MAX_PROBLEMS;
 pub use sections::{
     AgentsConfig, CompactConfig, ContextConfig, HooksConfig, McpToolsConfig, MemoryCategory, MemoryConfig, ModelConfig,
-    NetworkPolicyConfig, PermissionsConfig, PlanConfig, Price, RememberScope, RetryConfig, RuntimeConfig, TaskConfig,
-    ToolNetworkConfig, ToolOverride, ToolPermission, ToolsConfig, UnattendedWrites, Verdict, WorkerEntry, WorkerPool,
-    derived_worker_id,
+    ModelOverlay, ModelProfile, NetworkPolicyConfig, PermissionsConfig, PlanConfig, Price, RememberScope, RetryConfig,
+    RuntimeConfig, TaskConfig, ToolNetworkConfig, ToolOverride, ToolPermission, ToolsConfig, UnattendedWrites, Verdict,
+    WorkerEntry, WorkerPool, derived_worker_id,
 };
 pub use user_file::{Distrust, UserFileError, read_user_file};

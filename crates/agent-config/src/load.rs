@@ -4,7 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, parse};
+use crate::config::Config;
+use crate::parse::parse;
 use crate::path_value::Places;
 use crate::problem::ConfigProblems;
 use crate::schema::Report;

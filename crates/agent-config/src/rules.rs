@@ -7,9 +7,8 @@ use std::collections::BTreeSet;
 use crate::config::Config;
 use crate::nearest::nearest;
 use crate::path_value::Places;
-use crate::profile::{ModelOverlay, ModelProfile};
 use crate::schema::{Report, join};
-use crate::sections::{ModelConfig, RetryConfig, ToolPermission, ToolsConfig, WorkerPool};
+use crate::sections::{ModelConfig, ModelOverlay, ModelProfile, RetryConfig, ToolPermission, ToolsConfig, WorkerPool};
 use crate::texts::Endpoint;
 use crate::tree::quoted;
 

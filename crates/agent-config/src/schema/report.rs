@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::join;
+use super::key::join;
 use crate::nearest::nearest;
 use crate::problem::{ConfigProblems, Position, Problem, ProblemKind};
 use crate::tree::{Entry, Node, Span, SyntaxError, Value};

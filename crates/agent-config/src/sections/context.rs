@@ -1,7 +1,7 @@
 //! `[context]`, `[compact]`, `[memory]`: what the model gets to see.
 
+use super::profile::ModelProfile;
 use crate::path_value::PathValue;
-use crate::profile::ModelProfile;
 use crate::schema::{Switch, count, number, section, tokens, words};
 
 section! {
