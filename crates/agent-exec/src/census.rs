@@ -5,35 +5,12 @@
 //! either while the chain of parents still stands, and whoever was found before. A process that leaves the session,
 //! clears its environment and loses its parent before any census is taken escapes, unless orphans are adopted.
 
-use crate::{marker::Marker, orphans};
+use crate::{
+    marker::Marker,
+    orphans,
+    process_table::{self, Process},
+};
 use std::collections::HashMap;
-
-#[cfg(target_os = "linux")]
-mod linux;
-#[cfg(target_os = "linux")]
-use linux as system;
-#[cfg(target_os = "linux")]
-pub(crate) use linux::{own_session, signal};
-
-#[cfg(not(target_os = "linux"))]
-mod none;
-#[cfg(not(target_os = "linux"))]
-use none as system;
-#[cfg(not(target_os = "linux"))]
-pub(crate) use none::{own_session, signal};
-
-/// One row of the process table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Process {
-    pub(crate) pid: i32,
-    pub(crate) parent: i32,
-    pub(crate) group: i32,
-    pub(crate) session: i32,
-    /// In clock ticks since the system started. With the pid it names a process for good, as pids are used again.
-    pub(crate) started: u64,
-    /// Not a zombie.
-    pub(crate) alive: bool,
-}
 
 /// Finds the processes of one call.
 #[derive(Debug, Clone)]
@@ -49,7 +26,7 @@ pub(crate) struct Census {
 
 impl Census {
     pub(crate) fn new(leader: i32, marker: Marker) -> Self {
-        Self { leader, marker, known: HashMap::new(), table: system::table }
+        Self { leader, marker, known: HashMap::new(), table: process_table::table }
     }
 
     /// A census as on a system without a process table.
@@ -63,8 +40,9 @@ impl Census {
     pub(crate) fn take(&mut self) -> Option<Vec<Process>> {
         let table = (self.table)()?;
         let marker = &self.marker;
-        let orphans = orphans::of_call(self.leader, &table, system::carries);
-        let members = self.select(&table, |process| orphans.contains(&process.pid) || system::carries(process, marker));
+        let orphans = orphans::of_call(self.leader, &table, process_table::carries);
+        let members =
+            self.select(&table, |process| orphans.contains(&process.pid) || process_table::carries(process, marker));
         self.known = members.iter().map(|member| (member.pid, member.started)).collect();
         Some(members)
     }

@@ -2,10 +2,11 @@
 
 use crate::{
     Exit, Leftovers,
-    census::{self, Census, Process},
+    census::Census,
     marker::Marker,
     notice::ExitNotice,
     orphans::Entry,
+    process_table::{self, Process},
 };
 use process_wrap::std::ChildWrapper;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -171,7 +172,7 @@ fn finish_off(mut child: Box<dyn ChildWrapper>, leader: Pid, mut census: Census)
 fn signal_all(leader: Pid, members: &[Process], signal: Signal) {
     let _ = kill_process_group(leader, signal);
     for member in members.iter().filter(|member| member.group != leader.as_raw_nonzero().get()) {
-        census::signal(member, signal);
+        process_table::signal(member, signal);
     }
 }
 

@@ -1,10 +1,6 @@
 //! The end of everything at once, for a process that is about to end itself.
 
-use crate::{
-    census::{self, Census},
-    group::Pauses,
-    orphans,
-};
+use crate::{census::Census, group::Pauses, orphans, process_table};
 use rustix::process::Signal;
 use std::{
     sync::mpsc,
@@ -42,6 +38,6 @@ pub fn kill_all(within: Duration) {
 /// Whether something of the call was still there to be killed. Each process by itself, as its leader may be collected.
 fn strike(census: &mut Census) -> bool {
     let members = census.take().unwrap_or_default();
-    members.iter().for_each(|member| census::signal(member, Signal::KILL));
+    members.iter().for_each(|member| process_table::signal(member, Signal::KILL));
     !members.is_empty()
 }

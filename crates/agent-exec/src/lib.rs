@@ -70,6 +70,7 @@ mod marker;
 mod notice;
 mod orphans;
 mod outcome;
+mod process_table;
 mod program;
 mod progress;
 mod pump;

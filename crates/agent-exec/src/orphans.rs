@@ -7,8 +7,8 @@
 //! Which children a process has is a fact about the process. So is this ledger: the one thing here that is not a call's own.
 
 use crate::{
-    census::{self, Process},
     marker::Marker,
+    process_table::{self, Process},
 };
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
@@ -143,7 +143,7 @@ pub(crate) fn of_call(leader: i32, table: &[Process], carries: impl Fn(&Process,
     if !ledger.adopts {
         return HashSet::new();
     }
-    let Some(session) = census::own_session() else { return HashSet::new() };
+    let Some(session) = process_table::own_session() else { return HashSet::new() };
     let orphans = ledger.orphans(table, (rustix::process::getpid().as_raw_nonzero().get(), session));
     let (alive, ended): (Vec<_>, Vec<_>) = orphans.into_iter().partition(|orphan| orphan.alive);
     // No program is started while the ledger is held, so these pids are still theirs.

@@ -1,6 +1,6 @@
 //! For systems without a process table we can read: the group is all there is.
 
-use super::Process;
+use super::process::Process;
 use crate::marker::Marker;
 use rustix::process::Signal;
 

@@ -1,6 +1,6 @@
 //! The process table of Linux: `/proc`.
 
-use super::Process;
+use super::process::Process;
 use crate::marker::Marker;
 use rustix::{
     io::Errno,
