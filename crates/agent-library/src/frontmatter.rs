@@ -3,13 +3,12 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+mod error;
 mod yaml;
 
-/// A longer block is an error. Bytes.
-pub const MAX_BLOCK: usize = 64 * 1024;
-
-/// The line of a file in which its block begins: behind the opening fence.
-const FIRST_LINE: usize = 2;
+pub use error::FrontmatterError;
+use yaml::FIRST_LINE;
+pub use yaml::MAX_BLOCK;
 
 /// A Markdown file in two parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,18 +28,6 @@ pub struct Document<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block<'a> {
     text: &'a str,
-}
-
-/// Why a block is of no use. The place is that of the file.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}, column {column}: {message}")]
-pub struct FrontmatterError {
-    /// From 1.
-    pub line: usize,
-    /// From 1, in characters.
-    pub column: usize,
-    /// One short line without control characters.
-    pub message: String,
 }
 
 /// Parts a text into frontmatter and body.
@@ -100,22 +87,6 @@ impl<'a> Block<'a> {
     pub fn fields(&self) -> Result<Vec<(String, Value)>, FrontmatterError> {
         let fields: Option<Map<String, Value>> = self.parse()?;
         Ok(fields.unwrap_or_default().into_iter().collect())
-    }
-}
-
-impl FrontmatterError {
-    /// What [`Document::unclosed`] means where frontmatter is needed.
-    #[must_use]
-    pub fn unclosed() -> Self {
-        let message = "nothing closes the frontmatter; end it with a line `---`".to_owned();
-        Self { line: 1, column: 1, message }
-    }
-
-    /// What a missing block means where frontmatter is needed.
-    #[must_use]
-    pub fn missing() -> Self {
-        let message = "there is no frontmatter; begin the file with a line `---`".to_owned();
-        Self { line: 1, column: 1, message }
     }
 }
 

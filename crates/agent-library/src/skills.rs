@@ -7,13 +7,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 mod card;
+mod entry;
 mod load;
 mod render;
 
 pub use crate::catalog::Rendered;
+pub use entry::{SkillEntry, SkillProblem};
 pub use load::{SkillBody, SkillError};
 
 use crate::{shown, source};
@@ -30,34 +30,6 @@ pub struct SkillCatalog {
     entries: Vec<SkillEntry>,
     problems: Vec<SkillProblem>,
     left_out: usize,
-}
-
-/// A skill in the catalog.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SkillEntry {
-    /// What the model calls it. One line, as it stands in the file.
-    pub name: String,
-    /// What it is good for. One line (INS-6).
-    pub description: String,
-    /// The file.
-    pub path: PathBuf,
-    /// The other keys of its frontmatter, in order.
-    pub metadata: Vec<(String, Value)>,
-}
-
-/// What is wrong with a file among the skills.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SkillProblem {
-    /// The file, or the folder of skills itself.
-    pub path: PathBuf,
-    /// The line of the file, where one is to blame.
-    pub line: Option<usize>,
-    /// Its column, in characters.
-    pub column: Option<usize>,
-    /// One line.
-    pub message: String,
-    /// Whether the skill can be used all the same: it is only a warning then.
-    pub usable: bool,
 }
 
 impl SkillCatalog {
@@ -128,12 +100,6 @@ impl SkillCatalog {
     #[must_use]
     pub fn left_out(&self) -> usize {
         self.left_out
-    }
-}
-
-impl SkillProblem {
-    fn of(path: &Path, message: String) -> Self {
-        Self { path: path.to_owned(), line: None, column: None, message, usable: false }
     }
 }
 

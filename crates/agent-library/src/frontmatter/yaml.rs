@@ -5,8 +5,14 @@ use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
 use serde_saphyr::{Error, MessageFormatter, Options, UserMessageFormatter, alias_limits, budget, options};
 
-use super::{FIRST_LINE, FrontmatterError, MAX_BLOCK};
+use super::error::FrontmatterError;
 use crate::shown;
+
+/// A longer block is an error. Bytes.
+pub const MAX_BLOCK: usize = 64 * 1024;
+
+/// The line of a file in which its block begins: behind the opening fence.
+pub(super) const FIRST_LINE: usize = 2;
 
 /// Collections in collections.
 const MAX_DEPTH: usize = 32;

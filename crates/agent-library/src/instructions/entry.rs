@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::level::Level;
+use super::places::Resolved;
 use super::walk::Found;
-use super::{Level, places::Resolved};
 use crate::frontmatter::{self, FrontmatterError, MAX_BLOCK};
 use crate::shown::{self, FIELD};
 use crate::source;

@@ -5,7 +5,8 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::{Level, NAMES, SKIPPED};
+use super::level::Level;
+use super::names::{NAMES, SKIPPED};
 use crate::source::{self, target};
 
 /// Where instruction files are looked for.

@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{InstructionCatalog, InstructionEntry, Level, ScanReport, Stop};
+use super::catalog::InstructionCatalog;
+use super::entry::InstructionEntry;
+use super::level::Level;
+use super::scan::{ScanReport, Stop};
 use crate::catalog::{Rendered, fit};
 
 const INTRO: &str = "Files with instructions of the user and of this project. They count, and their text is not here: before any work, \

@@ -1,6 +1,7 @@
 //! Several bodies in one room (INST-04): who comes first, who is cut, and how that is said.
 
-use super::{InstructionBody, Level};
+use super::body::InstructionBody;
+use super::level::Level;
 use crate::catalog::largest;
 use crate::source::border;
 

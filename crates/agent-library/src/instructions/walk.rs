@@ -8,8 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::names::NAMES;
 use super::places::{Kind, is_open};
-use super::{NAMES, ScanLimits, ScanReport, Stop};
+use super::scan::{ScanLimits, ScanReport, Stop};
 use crate::source::{is_markdown, target};
 
 /// The clock is looked at once for so many names.

@@ -4,7 +4,7 @@ use std::{
     ffi::OsStr,
     fs::File,
     io::{self, Write},
-    os::fd::AsRawFd,
+    os::fd::{AsRawFd, OwnedFd},
     path::PathBuf,
 };
 
@@ -12,8 +12,6 @@ use rustix::{
     fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, fchmod, linkat, openat, renameat, renameat_with, unlinkat},
     io::Errno,
 };
-
-use super::folder::Folder;
 
 /// What a new file is called until it is whole, where it cannot be written without a name, and for the moment before it
 /// takes the place of an old one. Only who has the lock writes, so one name will do.
@@ -33,14 +31,14 @@ pub(super) enum Put {
 
 /// A file on its way to its name. It is gone when this is dropped before it got there.
 pub(super) struct Draft<'f> {
-    folder: &'f Folder,
+    folder: &'f OwnedFd,
     file: File,
     has_name: bool,
 }
 
 impl<'f> Draft<'f> {
     /// An empty one, without a name where the file system can do that.
-    pub(super) fn make(folder: &'f Folder) -> io::Result<Self> {
+    pub(super) fn make(folder: &'f OwnedFd) -> io::Result<Self> {
         discard(folder)?;
         match nameless(folder) {
             Some(file) => Self { folder, file, has_name: false }.private(),
@@ -48,9 +46,9 @@ impl<'f> Draft<'f> {
         }
     }
 
-    pub(super) fn named(folder: &'f Folder) -> io::Result<Self> {
+    pub(super) fn named(folder: &'f OwnedFd) -> io::Result<Self> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = File::from(openat(folder.fd(), NAME, flags, PRIVATE)?);
+        let file = File::from(openat(folder, NAME, flags, PRIVATE)?);
         Self { folder, file, has_name: true }.private()
     }
 
@@ -68,7 +66,7 @@ impl<'f> Draft<'f> {
 
     /// Takes a name: that of what it replaces, or one that is still free.
     pub(super) fn take_name(mut self, name: &OsStr, replaces: bool) -> io::Result<Put> {
-        let fd = self.folder.fd();
+        let fd = self.folder;
         if !self.has_name {
             let here = by_descriptor(&self.file);
             if !replaces {
@@ -103,8 +101,8 @@ fn free_name(taken: rustix::io::Result<()>) -> io::Result<Put> {
 }
 
 /// What was left of a draft by a process that was killed.
-fn discard(folder: &Folder) -> io::Result<()> {
-    match unlinkat(folder.fd(), NAME, AtFlags::empty()) {
+fn discard(folder: &OwnedFd) -> io::Result<()> {
+    match unlinkat(folder, NAME, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -122,14 +120,14 @@ impl Drop for Draft<'_> {
 /// A file without a name: of a process that is killed while it writes nothing stays behind. `None` where the file system
 /// has no such files, or no name could be given to it later.
 #[cfg(target_os = "linux")]
-fn nameless(folder: &Folder) -> Option<File> {
+fn nameless(folder: &OwnedFd) -> Option<File> {
     let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
-    let file = File::from(openat(folder.fd(), ".", flags, PRIVATE).ok()?);
+    let file = File::from(openat(folder, ".", flags, PRIVATE).ok()?);
     std::fs::metadata(by_descriptor(&file)).is_ok().then_some(file)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn nameless(_folder: &Folder) -> Option<File> {
+fn nameless(_folder: &OwnedFd) -> Option<File> {
     None
 }
 

@@ -153,7 +153,7 @@ impl Folder {
     pub(super) fn put(&self, name: &OsStr, before: Option<&[u8]>, bytes: &[u8]) -> Result<Put, MemoryError> {
         let path = self.path.join(name);
         let failed = |error: io::Error| MemoryError::os("write", &path, error);
-        let mut draft = Draft::make(self).map_err(failed)?;
+        let mut draft = Draft::make(self.fd()).map_err(failed)?;
         draft.fill(bytes).map_err(failed)?;
         // Compare before rename (MEM-07): people take no lock.
         let limit = before.map_or(0, |before| before.len() as u64);

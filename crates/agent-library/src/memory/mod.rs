@@ -6,6 +6,7 @@
 //!
 //! Everything here blocks; whoever is async calls it elsewhere.
 
+mod applied;
 mod catalog;
 mod category;
 mod decision;
@@ -29,8 +30,9 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+pub use applied::{Applied, Conflicted, Refused};
 pub use category::{MemoryCategory, UnknownCategory};
-pub use decision::{Action, Applied, Based, Conflicted, Decision, Refused, Scope, SourceKind, Sources};
+pub use decision::{Action, Based, Decision, Scope, SourceKind, Sources};
 pub use entry::{MemoryEntry, MemoryProblem};
 pub use error::{MemoryError, WriteError};
 pub use id::{MemoryId, NoMemoryId};

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{SkillEntry, SkillProblem};
+use super::entry::{SkillEntry, SkillProblem};
 use crate::frontmatter::{self, Block, Document, FrontmatterError, MAX_BLOCK};
 use crate::shown::{self, FIELD};
 use crate::source;
@@ -38,13 +38,6 @@ pub(super) fn describe(file: &Path) -> Result<(SkillEntry, Option<SkillProblem>)
     let warning = card.suspect.map(|suspect| SkillProblem { usable: true, ..SkillProblem::at(file, suspect) });
     let Card { name, description, metadata, .. } = card;
     Ok((SkillEntry { name, description, path: file.to_owned(), metadata }, warning))
-}
-
-impl SkillProblem {
-    pub(super) fn at(path: &Path, error: FrontmatterError) -> Self {
-        let (line, column) = (Some(error.line), Some(error.column));
-        Self { line, column, ..Self::of(path, error.message) }
-    }
 }
 
 impl Card {

@@ -1,10 +1,10 @@
 //! One skill, read anew.
 
-use std::fmt::{self, Display};
 use std::path::PathBuf;
 
+use super::SkillCatalog;
 use super::card::Card;
-use super::{SkillCatalog, SkillProblem};
+use super::entry::SkillProblem;
 use crate::frontmatter::{self, MAX_BLOCK};
 use crate::shown::{self, FIELD};
 use crate::source;
@@ -44,16 +44,6 @@ pub enum SkillError {
     /// It cannot be used as it is now.
     #[error("the skill in {0}")]
     Load(SkillProblem),
-}
-
-impl Display for SkillProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&shown::path(&self.path))?;
-        if let (Some(line), Some(column)) = (self.line, self.column) {
-            write!(f, ", line {line}, column {column}")?;
-        }
-        write!(f, ": {}", self.message)
-    }
 }
 
 fn suggestion(near: &[String]) -> String {

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{SkillCatalog, SkillEntry};
+use super::SkillCatalog;
+use super::entry::SkillEntry;
 use crate::catalog::{Rendered, fit};
 
 const INTRO: &str =

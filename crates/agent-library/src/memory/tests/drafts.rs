@@ -33,7 +33,7 @@ fn drafts_with_a_name() {
     let world = World::new("memory-drafts");
     let folder = folder(&world);
     let take = |text: &str, replaces: bool| {
-        let mut draft = Draft::named(&folder).unwrap();
+        let mut draft = Draft::named(folder.fd()).unwrap();
         draft.fill(text.as_bytes()).unwrap();
         assert_eq!(fs::metadata(world.path(".memory-draft.tmp")).unwrap().permissions().mode() & 0o7777, 0o600);
         let put = draft.take_name(OsStr::new("x.md"), replaces).unwrap();
@@ -43,6 +43,6 @@ fn drafts_with_a_name() {
     assert_eq!(take("one", false), (Put::Done, "one".into()));
     assert_eq!(take("two", false), (Put::Changed, "one".into()));
     assert_eq!(take("two", true), (Put::Done, "two".into()));
-    drop(Draft::named(&folder).unwrap());
+    drop(Draft::named(folder.fd()).unwrap());
     assert_eq!(world.files(), ["x.md"]);
 }
