@@ -8,24 +8,10 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use crate::conversation::{self, Conversation, Patience, Stop};
+use crate::conversation::{self, Conversation, Patience, Stop, Terms};
 use crate::dialect::SharedDialect;
-use crate::http::{Endpoint, HttpWire, Wire};
-use crate::key::KeySource;
-use crate::{LimitSettings, ModelStream, ProviderAdapter, ProviderError, ProviderSettings, RawSink, RetrySettings};
-
-/// What every conversation of an adapter shares.
-pub(crate) struct Terms {
-    pub(crate) dialect: SharedDialect,
-    pub(crate) wire: Box<dyn Wire>,
-    pub(crate) url: String,
-    pub(crate) api_key: Option<KeySource>,
-    pub(crate) context_window: u64,
-    pub(crate) retry: RetrySettings,
-    pub(crate) limits: LimitSettings,
-    pub(crate) patience: Patience,
-    pub(crate) raw: Option<RawSink>,
-}
+use crate::http::{Endpoint, HttpWire};
+use crate::{ModelStream, ProviderAdapter, ProviderError, ProviderSettings};
 
 /// A provider that is reached over HTTP.
 pub(crate) struct HttpAdapter {

@@ -29,7 +29,9 @@ mod blocks;
 mod decode;
 mod event;
 mod family;
+mod key;
 mod learned;
+mod message;
 mod options;
 mod request;
 mod schema;
@@ -49,19 +51,18 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use crate::adapter::HttpAdapter;
 use crate::dialect::{Ask, Decoder, Dialect, bearer, secret_header};
 use crate::http::Endpoint;
-use crate::key::Secret;
 use crate::names::NameTable;
 use crate::reply::ReplyBuilder;
+use crate::secret::Secret;
 use crate::{ProviderAdapter, ProviderError, ProviderSettings, Refusal};
 use family::Family;
+pub(crate) use key::KEY;
 use learned::Learned;
 use options::{AnthropicOptions, KeyHeader};
 
 /// The options there are.
 #[cfg(test)]
 pub(crate) const OPTIONS: &[&str] = &options::KNOWN;
-/// The registry key.
-pub(crate) const KEY: &str = "anthropic";
 const START_HINT: &str = "Start the model server, or correct base_url.";
 /// The API's version, as of which this adapter is written. A header among the options takes its place.
 const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");

@@ -3,6 +3,7 @@
 
 mod attempt;
 mod generate;
+mod terms;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,27 +14,16 @@ use reqwest::header::HeaderMap;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::adapter::Terms;
 use crate::dialect::Ask;
 use crate::error::Again;
 use crate::names::NameTable;
 use crate::redact::Redactor;
 use crate::{ModelStream, ProviderError, Refusal, retry};
 use generate::{Emitter, generate};
+pub(crate) use terms::{Patience, Terms};
 
 /// How long finding out more about a failure may take.
 const EXPLAIN_TIME: Duration = Duration::from_secs(5);
-
-/// How long a server may stay silent.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    /// From the request to the first content.
-    pub(crate) first_content: Duration,
-    /// Between bytes after it.
-    pub(crate) idle: Duration,
-    /// After a reply that seems finished, where the server does not close.
-    pub(crate) linger: Duration,
-}
 
 /// The two ways in which we end a stream ourselves.
 #[derive(Debug, Clone)]

@@ -11,9 +11,9 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 
 use crate::fault::ServerWords;
 use crate::http::{Call, Wire};
-use crate::key::Secret;
 use crate::names::NameTable;
 use crate::reply::ReplyBuilder;
+use crate::secret::Secret;
 use crate::{BrokenStream, ProviderError, Refusal};
 
 /// One provider's protocol.

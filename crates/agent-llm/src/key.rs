@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::ProviderError;
+use crate::secret::Secret;
 
 /// Where a key comes from: the name of an environment variable, and a way to read it that its owner hands in.
 #[derive(Clone)]
@@ -41,7 +42,7 @@ impl KeySource {
                 wanted_by: self.wanted_by.to_string(),
                 named_by: self.named_by.to_string(),
             }),
-            key => Ok(Secret(key.into())),
+            key => Ok(Secret::new(key)),
         }
     }
 }
@@ -49,22 +50,6 @@ impl KeySource {
 impl fmt::Debug for KeySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeySource").field("variable", &self.variable).field("named_by", &self.named_by).finish()
-    }
-}
-
-/// A key's text. Never shown by `Debug`.
-#[derive(Clone)]
-pub(crate) struct Secret(Arc<str>);
-
-impl Secret {
-    pub(crate) fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
     }
 }
 

@@ -67,7 +67,9 @@ mod redact;
 mod registry;
 mod reply;
 mod retry;
+mod secret;
 mod settings;
+mod span;
 #[cfg(test)]
 mod testing;
 mod wire_form;

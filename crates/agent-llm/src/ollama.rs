@@ -16,6 +16,7 @@
 //! Ollama sends nothing while a call is being written, so silence inside a reply may last as long as silence before it.
 
 mod decode;
+mod key;
 mod library;
 mod options;
 mod request;
@@ -31,17 +32,16 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use crate::adapter::HttpAdapter;
 use crate::dialect::{Ask, Decoder, Dialect, bearer};
 use crate::http::Endpoint;
-use crate::key::Secret;
 use crate::names::NameTable;
 use crate::reply::{InlineThinking, ReplyBuilder};
+use crate::secret::Secret;
 use crate::{ProviderAdapter, ProviderError, ProviderSettings};
+pub(crate) use key::KEY;
 use options::OllamaOptions;
 
 /// The options there are.
 #[cfg(test)]
 pub(crate) const OPTIONS: &[&str] = &options::KNOWN;
-/// The registry key.
-pub(crate) const KEY: &str = "ollama";
 const START_HINT: &str = "Start Ollama with `ollama serve`, or correct base_url.";
 
 /// Builds the adapter.

@@ -27,6 +27,7 @@
 mod chunk;
 mod decode;
 mod ending;
+mod key;
 mod learned;
 mod options;
 mod request;
@@ -45,18 +46,17 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use crate::adapter::HttpAdapter;
 use crate::dialect::{Ask, Decoder, Dialect, bearer, secret_header};
 use crate::http::Endpoint;
-use crate::key::Secret;
 use crate::names::NameTable;
 use crate::reply::ReplyBuilder;
+use crate::secret::Secret;
 use crate::{ProviderAdapter, ProviderError, ProviderSettings, Refusal};
+pub(crate) use key::KEY;
 use learned::{Learned, Lesson};
 use options::{EmptyContent, KeyHeader, OpenAiOptions};
 
 /// The options there are.
 #[cfg(test)]
 pub(crate) const OPTIONS: &[&str] = &options::KNOWN;
-/// The registry key.
-pub(crate) const KEY: &str = "openai";
 const START_HINT: &str = "Start the model server, or correct base_url.";
 
 /// Builds the adapter.

@@ -1,6 +1,6 @@
 //! Takes secrets out of what a server sends back before anything of it leaves the adapter (PRV-18).
 
-use crate::key::Secret;
+use crate::secret::Secret;
 
 /// What stands where a secret stood.
 const MARK: &str = "[redacted]";

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use crate::RetrySettings;
 use crate::error::Again;
 use crate::fault::ServerWords;
+use crate::span::{duration, seconds};
 
 mod resets;
 
@@ -85,11 +86,6 @@ pub(crate) fn asked_again(header: Option<&str>) -> Option<bool> {
     }
 }
 
-fn seconds(number: &str, per_second: f64) -> Option<Duration> {
-    let number: f64 = number.trim().parse().ok()?;
-    Duration::try_from_secs_f64(number / per_second).ok()
-}
-
 /// Counted from the server's own clock if it tells it: ours may be wrong.
 fn until(date: &str, now: Option<&str>) -> Option<Duration> {
     let date = httpdate::parse_http_date(date).ok()?;
@@ -102,36 +98,6 @@ fn in_words(words: &str) -> Option<Duration> {
     let lower = words.to_ascii_lowercase();
     let after = ["try again in ", "retry after ", "retry in "].iter().find_map(|lead| lower.split_once(lead))?.1;
     duration(after)
-}
-
-/// A span at the beginning of a text, in one unit or in several: `20`, `5.2s`, `1m20.5s`, `7h12m`, `2 minutes`.
-pub(crate) fn duration(text: &str) -> Option<Duration> {
-    let mut rest = text;
-    let mut sum = None;
-    loop {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        let (number, tail) = rest.split_at(digits);
-        let unit: String = tail.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
-        let Some(per_second) = per_second(&unit) else { return sum };
-        let Some(part) = seconds(number.trim_end_matches('.'), per_second) else { return sum };
-        sum = Some(sum.unwrap_or(Duration::ZERO).checked_add(part)?);
-        rest = tail.trim_start().get(unit.len()..).unwrap_or_default();
-        if unit.is_empty() || !rest.starts_with(|c: char| c.is_ascii_digit()) {
-            return sum;
-        }
-    }
-}
-
-/// How many of a unit make a second; no unit is seconds.
-fn per_second(unit: &str) -> Option<f64> {
-    Some(match unit {
-        "ms" | "milliseconds" => 1000.0,
-        "" | "s" | "sec" | "second" | "seconds" => 1.0,
-        "m" | "min" | "minute" | "minutes" => 1.0 / 60.0,
-        "h" | "hour" | "hours" => 1.0 / 3600.0,
-        "d" | "day" | "days" => 1.0 / 86_400.0,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

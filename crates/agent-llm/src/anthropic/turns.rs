@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use agent_protocol::{ContentBlock, ModelMessage, Role, ToolCallId};
 
-use super::request::MessageWriter;
+use super::message::MessageWriter;
 use crate::json::ObjectWriter;
 
 /// Stands where the conversation would begin with the assistant.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::redact::Redactor;
-use crate::retry;
+use crate::span;
 
 /// How much of a server's words is kept, in characters.
 const MAX_CHARS: usize = 500;
@@ -114,7 +114,7 @@ impl ServerWords {
             // Google's list of details, one of which may be how long to wait.
             Some(Value::Array(details)) => {
                 let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str());
-                self.retry_after = self.retry_after.or_else(|| retry::duration(delay?));
+                self.retry_after = self.retry_after.or_else(|| span::duration(delay?));
             }
             _ => {}
         }

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::span::duration;
+
 /// A family of headers: what is left of a limit, and when it is whole again. `*` stands for what is limited.
 const FAMILIES: [(&str, &str); 2] = [
     ("x-ratelimit-remaining-*", "x-ratelimit-reset-*"),
@@ -35,7 +37,7 @@ fn until(reset: &str, now: SystemTime) -> Option<Duration> {
     }
     match rfc3339(reset) {
         Some(at) => Some(at.duration_since(now).unwrap_or_default()),
-        None => super::duration(reset),
+        None => duration(reset),
     }
 }
 

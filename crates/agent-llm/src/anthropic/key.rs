@@ -1,0 +1,4 @@
+//! What the registry calls it.
+
+/// The registry key.
+pub(crate) const KEY: &str = "anthropic";
