@@ -16,6 +16,7 @@ mod answer;
 mod builder;
 mod probes;
 mod script;
+mod site;
 
 pub use builder::ServerBuilder;
 use script::Script;
@@ -44,24 +45,6 @@ enum Runner {
 }
 
 impl ScriptedServer {
-    /// Models, checks and the like; the short cuts below take the defaults.
-    pub fn builder() -> ServerBuilder {
-        ServerBuilder::default()
-    }
-
-    /// Starts on the caller's tokio runtime.
-    ///
-    /// # Panics
-    /// Without a loopback port, as do the other ways to start.
-    pub async fn start() -> Self {
-        Self::builder().start().await
-    }
-
-    /// Starts on a thread and runtime of its own: for tests that are not async or run the real command.
-    pub fn start_blocking() -> Self {
-        Self::builder().start_blocking()
-    }
-
     /// What `base_url` in a config must say.
     pub fn base_url(&self, protocol: Protocol) -> String {
         protocol.base_url(&format!("http://{}", self.address))

@@ -4,18 +4,22 @@
 //! place in the body, e.g. `messages[2].tool_calls[0]: …`.
 
 use std::collections::HashSet;
-use std::fmt::Display;
 
 use serde_json::{Map, Value};
 
 use crate::protocol::Protocol;
 
 mod anthropic;
+mod findings;
 mod ollama;
 mod openai;
 mod pairing;
 #[cfg(test)]
 mod tests;
+mod turn;
+
+use findings::Findings;
+use turn::{Turn, message};
 
 /// Checks a request body against the invariants of its protocol.
 ///
@@ -58,31 +62,6 @@ fn check(protocol: Protocol, body: &Map<String, Value>, extra: &[String], findin
     if let Some(tools) = body.get("tools") {
         check_tools(tools, findings);
     }
-}
-
-/// A message, as far as order and pairing go.
-#[derive(Debug)]
-enum Turn<'a> {
-    System,
-    User,
-    Assistant(Vec<CallRef<'a>>),
-    Result(ResultRef<'a>),
-    /// A role no server knows.
-    Unknown,
-}
-
-/// A tool call in an assistant message.
-#[derive(Debug)]
-struct CallRef<'a> {
-    id: Option<&'a str>,
-    name: &'a str,
-}
-
-/// A tool message: `name` only where the protocol carries one.
-#[derive(Debug)]
-struct ResultRef<'a> {
-    id: Option<&'a str>,
-    name: Option<&'a str>,
 }
 
 fn check_order(turns: &[Turn<'_>], findings: &mut Findings) {
@@ -131,40 +110,4 @@ fn check_tools(tools: &Value, findings: &mut Findings) {
             findings.add(&at, "parameters' root type is not `object`");
         }
     }
-}
-
-/// The violations found so far.
-#[derive(Debug, Default)]
-struct Findings(Vec<String>);
-
-impl Findings {
-    fn add(&mut self, at: impl Display, what: impl Display) {
-        self.0.push(format!("{at}: {what}"));
-    }
-
-    /// Names the fields of `value` that are not in `known`; what is no object has none.
-    fn only(&mut self, at: &str, value: &Value, known: &[&str]) {
-        for field in value.as_object().into_iter().flat_map(Map::keys) {
-            if !known.contains(&field.as_str()) {
-                self.add(at, format!("unknown field `{field}`"));
-            }
-        }
-    }
-
-    /// `^[a-zA-Z0-9_-]{1,64}$`, the strictest pattern that all of our providers' servers share.
-    fn tool_name(&mut self, at: &str, name: &Value) {
-        let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if !name.as_str().is_some_and(|name| (1..=64).contains(&name.len()) && name.chars().all(legal)) {
-            self.add(at, format!("the name {name} does not match ^[a-zA-Z0-9_-]{{1,64}}$"));
-        }
-    }
-}
-
-fn message(i: usize) -> String {
-    format!("messages[{i}]")
-}
-
-/// The request's messages; what is no array has none, which [`check_order`] reports.
-fn messages(body: &Map<String, Value>) -> &[Value] {
-    body.get("messages").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

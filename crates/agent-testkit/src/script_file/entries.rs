@@ -6,7 +6,7 @@ use hyper::header::HeaderValue;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::ScriptError;
+use super::error::ScriptError;
 use crate::call::Call;
 use crate::home::MODEL;
 use crate::model::Model;

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::io;
-use std::net::{SocketAddr, TcpListener as StdListener};
+use std::net::TcpListener as StdListener;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,24 +13,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::answer;
-use super::builder::Mapping;
-use super::script::Script;
+use super::site::Site;
 use crate::flush::{Counted, Flushes};
-use crate::model::Model;
-use crate::record::Store;
 
 const RETRY_ACCEPT: Duration = Duration::from_millis(10);
-
-/// All that a request's answer depends on.
-pub(crate) struct Site {
-    pub(crate) address: SocketAddr,
-    pub(crate) models: Vec<Model>,
-    pub(crate) mapping: Mapping,
-    pub(crate) extra_fields: Vec<String>,
-    pub(crate) checks: bool,
-    pub(crate) script: Arc<Script>,
-    pub(crate) store: Arc<Store>,
-}
 
 /// Serves until dropped, and then drops every connection. Needs a runtime already when called.
 pub(crate) fn serve(listener: StdListener, site: Arc<Site>) -> io::Result<impl Future<Output = ()> + Send + 'static> {

@@ -12,8 +12,8 @@ use hyper::http::request::Parts;
 use hyper::{HeaderMap, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::accept::Site;
 use super::probes;
+use super::site::Site;
 use crate::body::{Outcome, ReplyBody};
 use crate::flush::Flushes;
 use crate::protocol::Protocol;

@@ -8,16 +8,14 @@ use std::thread;
 
 use tokio::sync::oneshot;
 
-use super::accept::{self, Site};
+use super::accept;
 use super::script::Script;
+use super::site::{Mapping, Site};
 use super::{Runner, ScriptedServer};
 use crate::home::MODEL;
 use crate::model::Model;
 use crate::names;
 use crate::record::Store;
-
-/// A function from a canonical tool name to the adapter's wire name.
-pub(crate) type Mapping = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// Options of a [`ScriptedServer`].
 #[must_use]
@@ -156,5 +154,26 @@ impl ScriptedServer {
     fn new(site: Arc<Site>, runner: Runner) -> Self {
         let (script, store) = (Arc::clone(&site.script), Arc::clone(&site.store));
         Self { address: site.address, script, store, strict: true, runner }
+    }
+}
+
+/// The ways to start one.
+impl ScriptedServer {
+    /// Models, checks and the like; the short cuts below take the defaults.
+    pub fn builder() -> ServerBuilder {
+        ServerBuilder::default()
+    }
+
+    /// Starts on the caller's tokio runtime.
+    ///
+    /// # Panics
+    /// Without a loopback port, as do the other ways to start.
+    pub async fn start() -> Self {
+        Self::builder().start().await
+    }
+
+    /// Starts on a thread and runtime of its own: for tests that are not async or run the real command.
+    pub fn start_blocking() -> Self {
+        Self::builder().start_blocking()
     }
 }

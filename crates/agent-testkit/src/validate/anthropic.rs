@@ -7,7 +7,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::{Findings, message, messages};
+use super::findings::Findings;
+use super::turn::{message, messages};
 use crate::view::blocks;
 
 pub(super) const FIELDS: &[&str] = &[

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{CallRef, Findings, ResultRef, Turn, message, messages};
+use super::findings::Findings;
+use super::turn::{CallRef, ResultRef, Turn, message, messages};
 
 pub(super) const FIELDS: &[&str] = &[
     "format",

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::{CallRef, Findings, ResultRef, Turn, message};
+use super::findings::Findings;
+use super::turn::{CallRef, ResultRef, Turn, message};
 
 pub(super) fn check(turns: &[Turn<'_>], findings: &mut Findings) {
     let mut open: Vec<(usize, &CallRef<'_>)> = Vec::new();

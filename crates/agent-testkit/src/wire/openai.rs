@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Context, Rendered, push_json_text, push_value, split};
+use super::context::Context;
+use super::json::{push_json_text, push_value};
+use super::rendered::Rendered;
+use super::text::split;
 use crate::call::Call;
 use crate::reply::{End, Fault, Message, Stop};
 
