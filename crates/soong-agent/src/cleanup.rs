@@ -9,9 +9,8 @@ use agent_core::{
     Archive, ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult, SessionId, quote_argv,
 };
 
-use crate::Outcome;
 use crate::cli::{CleanupArtifacts, CleanupCommand};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::lines::{counted, whole_line};
 use crate::moment;
 use crate::output::{Columns, GAP, Look, Output, Width, widest};

@@ -2,9 +2,8 @@
 
 use agent_core::{ConfigReport, config_path, config_template, escape_for_terminal, inspect_config};
 
-use crate::Outcome;
 use crate::cli::ConfigCommand;
-use crate::exit::Exit;
+use crate::exit::{Exit, Outcome};
 use crate::output::Output;
 
 pub(crate) fn run(command: ConfigCommand, output: &mut Output) -> Outcome {

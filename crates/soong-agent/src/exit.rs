@@ -4,8 +4,10 @@ use std::process::ExitCode;
 
 use agent_core::{BuildError, ErrorCode, ErrorPayload, Missing, RunResult, RunStatus, RuntimeError, StoreError};
 
-use crate::Outcome;
 use crate::output::Output;
+
+/// What a command came to: nothing more to say, or what went wrong.
+pub(crate) type Outcome = Result<Exit, Failure>;
 
 /// What scripts see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

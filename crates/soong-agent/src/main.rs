@@ -34,7 +34,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
-use crate::exit::{Exit, Report as _};
+use crate::exit::Report as _;
 use crate::output::Output;
 
 fn main() -> ExitCode {
@@ -76,6 +76,3 @@ fn enclose_commands() {
     // Fails on systems that have no such thing; there, whatever lost every tie to its command stays.
     let _ = agent_exec::adopt_orphans();
 }
-
-/// What a command came to: nothing more to say, or what went wrong.
-type Outcome = Result<Exit, exit::Failure>;

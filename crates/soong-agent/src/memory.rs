@@ -4,9 +4,8 @@ use agent_core::{
     Memories, MemoryEntry, MemoryError, MemoryId, MemoryListing, Moment, Timestamp, escape_for_terminal, with_causes,
 };
 
-use crate::Outcome;
 use crate::cli::{MemoryCommand, MemoryListArguments};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::lines::{counted, one_line, whole_line};
 use crate::moment;
 use crate::output::{Columns, GAP, Look, Output, Width, widest};

@@ -10,9 +10,8 @@ use std::path::Path;
 
 use agent_core::{AgentInfo, Archive, RunId, SessionId, SessionInfo, SessionListing, Standing, quote_argv};
 
-use crate::Outcome;
 use crate::cli::ReplayArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::lines::{counted, one_line, whole_line};
 use crate::moment;
 use crate::output::{Look, Output};

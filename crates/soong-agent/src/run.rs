@@ -9,9 +9,8 @@ use agent_core::{
 };
 use tokio::sync::mpsc;
 
-use crate::Outcome;
 use crate::cli::RunArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::lines;
 use crate::message::{self, Message};
 use crate::output::{Colour, Output};

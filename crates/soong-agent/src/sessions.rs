@@ -4,9 +4,8 @@ use std::path::Path;
 
 use agent_core::{Archive, Role, SessionFilter, SessionHit, SessionListing};
 
-use crate::Outcome;
 use crate::cli::SessionsArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::lines::{counted, one_line, whole_line};
 use crate::moment;
 use crate::output::{Colour, Columns, GAP, Look, Output, Width, widest};

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use agent_core::{Archive, ArchiveBuilder, BuildError, SessionFilter, SessionId, project_name};
 
-use crate::Outcome;
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::signals::survive_file_size_limit;
 

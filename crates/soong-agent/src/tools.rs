@@ -2,8 +2,7 @@
 
 use agent_core::{ToolStatus, escape_for_terminal, inspect_tools, shorten, tool_reference};
 
-use crate::Outcome;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::output::Output;
 
 /// Room for a tool's description beside the other columns of a line.

@@ -4,8 +4,7 @@ use agent_core::{
     Archive, ArtifactCleanup, DeletedSession, RuntimeError, SessionId, SessionListing, StoreError, shorten,
 };
 
-use crate::Outcome;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::lines::{counted, one_line, whole_line};
 use crate::moment;
 use crate::output::{Colour, Output};

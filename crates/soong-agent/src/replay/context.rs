@@ -4,8 +4,8 @@ mod block;
 mod table;
 
 use agent_core::{
-    CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextRun, Estimates, EventType, NodeId,
-    RequestOutcome, RequestReport, RunId, Timestamp,
+    CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextRun, Estimates, EventType, RequestOutcome,
+    RequestReport, RunId, Timestamp,
 };
 
 use super::Ending;
@@ -13,7 +13,7 @@ use super::rows::Rows;
 use crate::lines::{counted, in_line};
 use crate::moment;
 use crate::output::{Colour, Look};
-use block::Told;
+use block::{Told, short};
 
 /// In the column of times.
 const BESIDE: &str = "       ";
@@ -211,21 +211,6 @@ fn estimated(estimates: &Estimates) -> String {
         percent(estimates.last_error_percent),
         counted(estimates.calls, "request"),
     )
-}
-
-/// So much of an id tells it apart.
-const SHOWN: usize = 12;
-
-/// A node for people: the beginning of its run's id, and its number in the run.
-fn short(node: &NodeId) -> String {
-    let id = node.as_str().strip_prefix(NodeId::PREFIX).unwrap_or(node.as_str());
-    match id.rsplit_once('_') {
-        Some((run, number)) if run.len() > SHOWN => {
-            let run = run.get(..SHOWN).unwrap_or(run);
-            format!("{}{run}…_{number}", NodeId::PREFIX)
-        }
-        _ => node.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! What the requests of an epoch have in common, told once.
 
-use agent_core::{BlockReport, EpochContext, NodeType, PinnedNode, RequestContext, RequestReport, shorten};
+use agent_core::{BlockReport, EpochContext, NodeId, NodeType, PinnedNode, RequestContext, RequestReport, shorten};
 use serde_json::Value;
 
-use super::short;
 use crate::lines::{counted, in_line, whole_line};
 use crate::stored::below_home;
 
@@ -214,4 +213,19 @@ fn tail(context: &RequestContext) -> Option<Line> {
     let are = if context.tail == 1 { "is" } else { "are" };
     let messages = counted(context.tail as u64, "message");
     (context.tail > 0).then(|| ("tail", format!("{messages} at the end that {are} no history")))
+}
+
+/// So much of an id tells it apart.
+const SHOWN: usize = 12;
+
+/// A node for people: the beginning of its run's id, and its number in the run.
+pub(super) fn short(node: &NodeId) -> String {
+    let id = node.as_str().strip_prefix(NodeId::PREFIX).unwrap_or(node.as_str());
+    match id.rsplit_once('_') {
+        Some((run, number)) if run.len() > SHOWN => {
+            let run = run.get(..SHOWN).unwrap_or(run);
+            format!("{}{run}…_{number}", NodeId::PREFIX)
+        }
+        _ => node.to_string(),
+    }
 }

@@ -1,4 +1,4 @@
-use agent_core::{CompactionBegun, NodeType, PinnedNode, RequestContext, Usage};
+use agent_core::{CompactionBegun, NodeId, NodeType, PinnedNode, RequestContext, Usage};
 use serde_json::{Value, json};
 
 use super::*;
