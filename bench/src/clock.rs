@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
-use crate::BenchError;
+use crate::error::BenchError;
 
 /// Time since some moment that is the same for all processes of this machine.
 pub(crate) fn now() -> Result<Duration, BenchError> {

@@ -8,6 +8,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing the figures is what this program is for")]
 
+mod bench;
 mod clock;
 mod crowd;
 mod error;
@@ -28,11 +29,12 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 
+use crate::bench::Bench;
 use crate::error::BenchError;
 use crate::programs::Programs;
 use crate::report::Verdict;
 use crate::stage::Provider;
-use crate::suite::{ALL, Bench, SUITES};
+use crate::suite::{ALL, SUITES};
 
 /// Measures the release build against its budgets and against what cannot be avoided.
 #[derive(Debug, Parser)]

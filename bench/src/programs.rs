@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::BenchError;
+use crate::error::BenchError;
 
 /// Where they are.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::thread;
 
+use crate::bench::Bench;
 use crate::stats::Samples;
-use crate::suite::Bench;
 
 /// What a figure counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

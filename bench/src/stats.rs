@@ -1,6 +1,6 @@
 //! Samples and what is said about them.
 
-use crate::BenchError;
+use crate::error::BenchError;
 
 /// Measurements of the same thing, in one unit; at least one.
 #[derive(Debug, Clone, PartialEq)]

@@ -15,7 +15,7 @@ use agent_protocol::{
 use agent_store::{Clock, Commit, NewRun, NewSession, SqliteStore, StoreSettings, Write};
 use uuid::Uuid;
 
-use crate::BenchError;
+use crate::error::BenchError;
 
 /// A store as a runtime opens it.
 pub(crate) async fn open(database: &Path, sessions_dir: &Path) -> Result<SqliteStore, BenchError> {

@@ -16,7 +16,7 @@ use agent_tool::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::BenchError;
+use crate::error::BenchError;
 
 /// The code tools of one project folder.
 pub(crate) struct Tools {

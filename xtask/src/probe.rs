@@ -15,13 +15,15 @@ mod say;
 mod target;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 use std::time::{Duration, Instant};
 
 pub(crate) use arguments::{Arguments, UsageError};
-use check::{Check, Miss, Verdict};
+use check::Check;
 use report::Tally;
 use target::Target;
+use verdict::{Miss, Verdict};
 
 /// What came of a whole probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use agent_testkit::TestHome;
 use serde_json::{Value, json};
 
 use super::Ids;
-use crate::BenchError;
+use crate::error::BenchError;
 use crate::words::Words;
 
 /// Each of them is one commit.

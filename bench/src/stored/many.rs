@@ -9,7 +9,7 @@ use agent_testkit::TestHome;
 use futures::{StreamExt as _, TryStreamExt as _};
 
 use super::Ids;
-use crate::BenchError;
+use crate::error::BenchError;
 use crate::words::Words;
 
 /// Sessions made at once, so that the writer puts them into one transaction.

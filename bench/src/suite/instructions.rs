@@ -6,8 +6,9 @@ use std::path::Path;
 
 use agent_testkit::TestHome;
 
-use super::{Bench, Suite};
-use crate::BenchError;
+use super::definition::Suite;
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::stage::{Bodies, Stage};
 use crate::stats::Samples;

@@ -2,6 +2,7 @@
 
 mod figures;
 mod model;
+mod size;
 mod user;
 
 use std::io::Write as _;
@@ -9,11 +10,11 @@ use std::process::Stdio;
 
 use agent_testkit::{ScriptedServer, TestHome};
 
-use crate::BenchError;
+use super::definition::Suite;
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::report::Row;
-use crate::suite::{Bench, Suite};
 use crate::talk::{Talk, Talked};
-use crate::words::Words;
 use figures::Figures;
 use model::{Model, Summaries};
 use user::User;
@@ -111,11 +112,4 @@ fn part(home: &TestHome, program: &std::path::Path, model: &Model, talk: &Talk) 
         return Err(BenchError::Failed { program: program.display().to_string(), code: output.status.code(), stderr });
     }
     serde_json::from_slice(&output.stdout).map_err(|source| BenchError::Launcher { source })
-}
-
-/// A number between the two, small ones as often as big ones.
-fn skewed(dice: &mut Words, least: usize, most: usize) -> usize {
-    let share = dice.number(1000) as f64 / 1000.0;
-    let size = (least as f64) * ((most as f64) / (least as f64)).powf(share);
-    size as usize
 }

@@ -5,8 +5,10 @@ use std::path::Path;
 
 use agent_testkit::TestHome;
 
-use super::{Bench, Series, Suite};
-use crate::BenchError;
+use super::definition::Suite;
+use super::series::Series;
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::launch;
 use crate::report::{Row, Unit};
 use crate::stage::{Bodies, Stage};

@@ -5,8 +5,10 @@ use std::ops::RangeInclusive;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Bench, Series, Suite, millis};
-use crate::BenchError;
+use super::definition::Suite;
+use super::series::{Series, millis};
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::stage::{Bodies, Seeing, Stage};
 use crate::stats::Samples;

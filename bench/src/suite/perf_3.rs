@@ -9,10 +9,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::BenchError;
+use super::definition::Suite;
+use super::series::millis;
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::stats::Samples;
-use crate::suite::{Bench, Suite, millis};
 
 pub(super) const SUITE: Suite = Suite {
     name: "perf-3",

@@ -9,11 +9,13 @@ use agent_testkit::TestHome;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::json;
 
-use crate::BenchError;
+use super::definition::Suite;
+use super::series::millis;
+use crate::bench::Bench;
 use crate::crowd::{Crowd, Footprint};
+use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::stats::Samples;
-use crate::suite::{Bench, Suite, millis};
 
 pub(super) const SUITE: Suite = Suite {
     name: "perf-4",

@@ -3,13 +3,16 @@
 mod context;
 mod listing;
 mod replay;
+mod threads;
 
 use agent_testkit::TestHome;
 
-use crate::BenchError;
+use super::definition::Suite;
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::report::Row;
 use crate::stored::Long;
-use crate::suite::{Bench, Suite};
+use threads::threads;
 
 pub(super) const SUITE: Suite = Suite {
     name: "perf-5",
@@ -32,10 +35,4 @@ fn measure(bench: &Bench) -> Result<Vec<Row>, BenchError> {
     home.remove();
     rows.extend(listing::measure(bench)?);
     Ok(rows)
-}
-
-/// One thread, as the command has it, and those for blocking work.
-fn threads() -> Result<tokio::runtime::Runtime, BenchError> {
-    let threads = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    threads.map_err(BenchError::file("start threads for", "the store"))
 }

@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 
 use agent_testkit::scratch;
 
-use crate::BenchError;
+use super::definition::Suite;
+use super::series::millis;
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::stats::Samples;
-use crate::suite::{Bench, Suite, millis};
 use crate::tools::Tools;
 use crate::words::Words;
 

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use agent_redact::{PatternsError, SecretPatterns};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use crate::BenchError;
+use super::definition::Suite;
+use super::series::millis;
+use crate::bench::Bench;
 use crate::clock;
+use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::stats::Samples;
-use crate::suite::{Bench, Suite, millis};
 
 pub(crate) const SUITE: Suite = Suite {
     name: "redactor",

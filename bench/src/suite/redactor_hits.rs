@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use agent_redact::SecretPatterns;
 use agent_testkit::scratch;
 
-use crate::BenchError;
+use super::definition::Suite;
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::stats::Samples;
-use crate::suite::{Bench, Suite};
 
 pub(super) const SUITE: Suite = Suite {
     name: "redactor-hits",

@@ -11,10 +11,12 @@ use std::time::{Duration, Instant};
 use agent_library::instructions::{InstructionCatalog, InstructionPlaces, ScanLimits};
 use agent_testkit::TestHome;
 
-use crate::BenchError;
+use super::definition::Suite;
+use super::series::millis;
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::stats::Samples;
-use crate::suite::{Bench, Suite, millis};
 use tree::Made;
 
 pub(super) const SUITE: Suite = Suite {

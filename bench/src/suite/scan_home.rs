@@ -4,10 +4,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::BenchError;
+use super::definition::Suite;
+use super::series::Series;
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::stage::{Run, Stage};
-use crate::suite::{Bench, Series, Suite};
 
 pub(super) const SUITE: Suite = Suite {
     name: "scan-home",

@@ -10,11 +10,12 @@ use agent_testkit::scratch;
 use rusqlite::{Connection, params};
 use tokio::task::JoinSet;
 
-use crate::BenchError;
+use super::definition::Suite;
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::stats::Samples;
 use crate::stored::{self, Ids};
-use crate::suite::{Bench, Suite};
 
 pub(super) const SUITE: Suite = Suite {
     name: "writer",

@@ -7,7 +7,7 @@ use agent_protocol::{ErrorCode, ErrorPayload, ModelEvent, ModelFault, Reply, Sto
 use futures::StreamExt;
 use serde_json::Value;
 
-use super::check::{Miss, failed, model_did_not, quote};
+use super::verdict::{Miss, failed, model_did_not, quote};
 
 /// One request's events, summed up.
 #[derive(Debug)]

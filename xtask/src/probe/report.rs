@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::check::{Check, Miss, Verdict, one_line};
+use super::check::Check;
 use super::target::Target;
+use super::verdict::{Miss, Verdict, one_line};
 
 const PASS: &str = "pass";
 const FAIL: &str = "FAIL";

@@ -8,9 +8,9 @@ use agent_protocol::{ModelMessage, ModelRequest, Object, Role, SystemPrompt, Too
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::check::Miss;
 use super::heard::{Heard, listen};
 use super::say;
+use super::verdict::Miss;
 
 /// A model on a server, behind its adapter.
 #[derive(Clone)]

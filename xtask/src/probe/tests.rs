@@ -9,9 +9,10 @@ use std::time::Duration;
 use agent_llm::{ProviderRegistry, ProviderSettings, RetrySettings};
 use agent_testkit::MODEL;
 
-use super::check::{Check, Miss, Verdict};
+use super::check::Check;
 use super::checks::CHECKS;
 use super::target::Target;
+use super::verdict::{Miss, Verdict};
 
 /// Which of the four it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

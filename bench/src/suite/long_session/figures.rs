@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::model::Seen;
 use super::user::{CONSTRAINT, User};
-use crate::BenchError;
+use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::stats::Samples;
-use crate::suite::millis;
+use crate::suite::series::millis;
 use crate::talk::Talked;
 
 /// Around turn 150 and around turn 1,850: a turn alone says little, and beside most of them something else is done.

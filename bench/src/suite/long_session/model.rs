@@ -8,6 +8,7 @@ use std::time::Duration;
 use agent_testkit::{Call, RecordedRequest, Reply};
 use serde_json::{Value, json};
 
+use super::size::skewed;
 use super::user::CONSTRAINT;
 use crate::clock;
 use crate::words::Words;
@@ -177,7 +178,7 @@ impl State {
             1 => Call::new("code.search", json!({"query": format!("line {}", self.dice.number(LINES)), "limit": 20})),
             _ => {
                 let (file, start) = (self.dice.number(FILES), 1 + self.dice.number(LINES - 1));
-                let lines = super::skewed(&mut self.dice, 2, 160);
+                let lines = skewed(&mut self.dice, 2, 160);
                 Call::new("code.read_file", json!({"path": name(file), "start_line": start, "max_lines": lines}))
             }
         }
@@ -219,7 +220,7 @@ impl State {
     }
 
     fn text(&mut self, least: usize, most: usize) -> String {
-        let bytes = super::skewed(&mut self.dice, least, most);
+        let bytes = skewed(&mut self.dice, least, most);
         let mut text = String::new();
         while text.len() < bytes {
             text.push_str(self.dice.next_word());
@@ -286,7 +287,7 @@ mod tests {
     #[test]
     fn sizes_are_skewed() {
         let mut dice = Words(1);
-        let sizes: Vec<_> = (0..2_000).map(|_| super::super::skewed(&mut dice, 2, 200)).collect();
+        let sizes: Vec<_> = (0..2_000).map(|_| skewed(&mut dice, 2, 200)).collect();
         assert!(sizes.iter().all(|size| (2..=200).contains(size)));
         let small = sizes.iter().filter(|size| **size < 20).count();
         assert!((900..1_100).contains(&small), "{small}");

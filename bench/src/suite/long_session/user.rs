@@ -1,5 +1,6 @@
 //! What the user says in a long session.
 
+use super::size::skewed;
 use crate::words::Words;
 
 /// The first thing the user says, which every request must hold word for word.
@@ -43,7 +44,7 @@ impl User {
     }
 
     fn text(&mut self, least: usize, most: usize) -> String {
-        let bytes = super::skewed(&mut self.dice, least, most);
+        let bytes = skewed(&mut self.dice, least, most);
         let mut text = String::new();
         while text.len() < bytes {
             text.push_str(self.dice.next_word());

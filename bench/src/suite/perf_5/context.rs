@@ -15,12 +15,13 @@ use futures::{FutureExt as _, StreamExt as _};
 use rusqlite::{Connection, OpenFlags};
 use tokio_util::sync::CancellationToken;
 
-use crate::BenchError;
+use crate::bench::Bench;
 use crate::clock;
+use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::stats::Samples;
 use crate::stored::{self, Long};
-use crate::suite::{Bench, millis};
+use crate::suite::series::millis;
 
 const BUDGET_MS: f64 = 20.0;
 const PROVIDER: &str = "stopwatch";

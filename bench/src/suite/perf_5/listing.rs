@@ -4,12 +4,13 @@ use std::ffi::OsString;
 
 use agent_testkit::TestHome;
 
-use crate::BenchError;
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::launch;
 use crate::report::{Row, Unit};
 use crate::stage::Stage;
 use crate::stored::{Many, RARE_WORD};
-use crate::suite::{Bench, Series};
+use crate::suite::series::Series;
 
 /// DB-14, to the first request.
 const START_MS: f64 = 300.0;

@@ -9,12 +9,13 @@ use agent_protocol::{ContentBlock, Object};
 use agent_testkit::TestHome;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::BenchError;
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::launch;
 use crate::report::{Row, Unit};
 use crate::stats::Samples;
 use crate::stored::Long;
-use crate::suite::{Bench, millis};
+use crate::suite::series::millis;
 
 /// 400,000 events a second.
 const REPLAY_MS: f64 = Long::EVENTS as f64 / 400.0;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use agent_protocol::{Role, StopKind, SystemPrompt};
 
-use crate::probe::check::{Verdict, failed, model_did_not, quote};
 use crate::probe::heard::stop;
 use crate::probe::say;
 use crate::probe::target::Target;
+use crate::probe::verdict::{Verdict, failed, model_did_not, quote};
 
 /// An output limit no list of numbers fits in. No smaller: some servers take nothing below it.
 const FEW_TOKENS: u64 = 16;

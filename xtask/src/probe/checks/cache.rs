@@ -5,10 +5,10 @@ use std::time::{Duration, SystemTime};
 
 use agent_protocol::{ModelRequest, Role, SystemPrompt, Usage};
 
-use crate::probe::check::{Miss, Verdict, failed, not_supported};
 use crate::probe::heard::Heard;
 use crate::probe::say;
 use crate::probe::target::Target;
+use crate::probe::verdict::{Miss, Verdict, failed, not_supported};
 
 /// The shared beginning, in bytes: above the least that servers keep; a smaller window gets half of what it holds.
 const PREFIX: u64 = 24 * 1024;

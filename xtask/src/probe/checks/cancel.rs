@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use agent_protocol::{ModelEvent, ModelFault, Role};
 use tokio_util::sync::CancellationToken;
 
-use crate::probe::check::{Miss, Verdict, failed, model_did_not, quote};
 use crate::probe::heard::{End, listen};
 use crate::probe::relay::Relay;
 use crate::probe::say;
 use crate::probe::target::Target;
+use crate::probe::verdict::{Miss, Verdict, failed, model_did_not, quote};
 
 /// Deltas to wait for: the answer is well under way then.
 const UNDER_WAY: usize = 3;

@@ -11,9 +11,9 @@ use agent_protocol::{
 use serde_json::{Value, json};
 
 use super::results::{accepted, call_id};
-use crate::probe::check::{Miss, Verdict};
 use crate::probe::say::{self, WEATHER};
 use crate::probe::target::Target;
+use crate::probe::verdict::{Miss, Verdict};
 
 pub(super) async fn odd(target: &Target) -> Verdict {
     let request = request(target)?;

@@ -3,10 +3,10 @@
 use agent_llm::KeySource;
 use agent_protocol::{ErrorCode, ModelFault, Role};
 
-use crate::probe::check::{Miss, Verdict, failed, not_supported, quote};
 use crate::probe::heard::{End, Failure, Heard};
 use crate::probe::say;
 use crate::probe::target::Target;
+use crate::probe::verdict::{Miss, Verdict, failed, not_supported, quote};
 
 /// A name no server has a model for.
 pub(in crate::probe) const NO_MODEL: &str = "no-such-model-7f3a";

@@ -4,10 +4,10 @@ use agent_protocol::{ContentBlock, ModelMessage, Role, ToolCallId};
 use serde_json::json;
 
 use super::tools::{city_of, with_tools};
-use crate::probe::check::{Miss, Verdict, failed, model_did_not, quote};
 use crate::probe::heard::Heard;
 use crate::probe::say::{self, WEATHER};
 use crate::probe::target::Target;
+use crate::probe::verdict::{Miss, Verdict, failed, model_did_not, quote};
 
 /// A code that no model knows by itself.
 const CODE: &str = "4173";

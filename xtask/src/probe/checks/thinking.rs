@@ -1,7 +1,7 @@
 //! Reasoning.
 
-use crate::probe::check::{Verdict, failed, not_supported, quote};
 use crate::probe::target::Target;
+use crate::probe::verdict::{Verdict, failed, not_supported, quote};
 
 /// Marks between which models think, where nobody takes them out.
 const MARKS: [&str; 8] =

@@ -3,10 +3,10 @@
 use agent_protocol::{ContentBlock, ModelRequest, Role, StopKind, ToolCall, ToolChoice, ToolDefinition};
 use serde_json::Value;
 
-use crate::probe::check::{Miss, Verdict, failed, model_did_not, not_supported, quote};
 use crate::probe::heard::{End, Heard, stop};
 use crate::probe::say::{self, CLOCK, WEATHER};
 use crate::probe::target::Target;
+use crate::probe::verdict::{Miss, Verdict, failed, model_did_not, not_supported, quote};
 
 /// A request that offers tools.
 pub(super) fn with_tools(mut request: ModelRequest, tools: Vec<ToolDefinition>) -> ModelRequest {

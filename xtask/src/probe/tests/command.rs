@@ -7,8 +7,8 @@ use agent_testkit::{MODEL, Protocol, Reply, ScriptedServer};
 use clap::Parser;
 
 use super::{CHECKS, check, target};
-use crate::probe::check::{Miss, Verdict, quote};
 use crate::probe::report::{Tally, head, list, row, summary};
+use crate::probe::verdict::{Miss, Verdict, quote};
 use crate::probe::{Arguments, Outcome, UsageError, run};
 
 #[derive(Debug, Parser)]
