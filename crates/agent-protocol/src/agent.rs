@@ -38,6 +38,14 @@ pub struct AgentDefinition {
     pub metadata: Object,
 }
 
+/// What core says, in the metadata of their rows and runs, of agents that it makes for itself.
+pub mod internal {
+    /// The key: of what use the agent is.
+    pub const PURPOSE: &str = "purpose";
+    /// It summarises the older turns of another agent's conversation (CMP-4).
+    pub const COMPACT: &str = "compact";
+}
+
 /// A named model profile, or a partial one in place (CFG-4).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]

@@ -22,7 +22,7 @@ mod schema;
 mod time;
 mod tool;
 
-pub use agent::{AgentDefinition, DefinitionSource, ModelProfile};
+pub use agent::{AgentDefinition, DefinitionSource, ModelProfile, internal};
 pub use content::{ArtifactRef, ContentBlock, JsonBlock, TextBlock, ToolCall, ToolResultBlock};
 pub use draft::{EventDraft, NodeDraft, RunPatch};
 pub use error::{ErrorCode, ErrorPayload, ErrorType};

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use agent_engine::{CompactMode, Exchange, Input, Limits, Run};
+use agent_protocol::internal::{COMPACT, PURPOSE};
 use agent_protocol::{
     AgentId, AgentRole, AgentStatus, AgentType, ContentBlock, EndReason, ErrorPayload, EventDraft, EventType,
     ModelRequest, NodeId, Object, Reply, RunId, RunPatch, RunStatus, Usage,
@@ -38,10 +39,6 @@ use crate::sources::PartsFor;
 
 /// What a queued run's row keeps its message under, so that it survives a process that ends before its turn comes.
 pub(crate) const QUEUED_MESSAGE: &str = "queued_message";
-/// Of what use an internal agent is, in its row's metadata and in its run's.
-pub(crate) const PURPOSE: &str = "purpose";
-/// The purpose of a run that summarises.
-pub(crate) const COMPACT: &str = "compact";
 
 /// Starts the runs of a runtime, all of them in the same way.
 #[derive(Clone)]

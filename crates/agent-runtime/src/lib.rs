@@ -62,7 +62,6 @@ pub use archive::{
 };
 pub use blocks::blocks;
 pub use broker::{CallbackError, PermissionCallback};
-pub use context::ContextPlaces;
 pub use error::RuntimeError;
 pub use handle::{CancelResult, RunHandle};
 pub use live::{EventStream, StreamTaken};
@@ -71,6 +70,6 @@ pub use project::project_name;
 pub use raw::RawExchanges;
 pub use run_state::RunResult;
 pub use runtime::{Background, Runtime, StartOptions, UserMessage};
-pub use settings::{ChildSettings, Ports, RuntimeSettings};
+pub use settings::{ChildSettings, ContextPlaces, Ports, RuntimeSettings};
 pub use sources::check_budgets;
 pub use tools::{CoreToolSettings, core_tools};

@@ -157,7 +157,7 @@ impl Resume {
         for run in unfinished.into_iter().rev() {
             let error = interrupted(run.status);
             let (agent_id, run_id) = (run.agent_id.clone(), run.run_id.clone());
-            let is_internal = run.metadata.contains_key(crate::launch::PURPOSE);
+            let is_internal = run.metadata.contains_key(agent_protocol::internal::PURPOSE);
             let mut writes = failed(run, &error);
             if agent_id != *root {
                 // Nobody takes up the work of a child; the session's own agent goes on.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_engine::{BudgetConfig, Compacting, Limits, ModelSettings};
+use agent_library::instructions::InstructionPlaces;
 use agent_llm::ProviderAdapter;
 use agent_policy::{PathRules, PolicySettings, ToolScope};
 use agent_protocol::AgentRole;
@@ -13,7 +14,18 @@ use agent_redact::{KnownSecrets, SecretPatterns};
 use agent_store::{ArtifactWriter, SessionArchive, SessionStore};
 use agent_tool::{Registry, Tool};
 
-use crate::{ContextPlaces, Memory, PermissionCallback, RawExchanges};
+use crate::broker::PermissionCallback;
+use crate::memory::Memory;
+use crate::raw::RawExchanges;
+
+/// Where the user's and the project's files are.
+#[derive(Debug, Clone, Default)]
+pub struct ContextPlaces {
+    /// Instruction files of the user and of the project.
+    pub instructions: InstructionPlaces,
+    /// The folder of the user's skills.
+    pub skills_dir: PathBuf,
+}
 
 /// Plain values a runtime works with.
 #[derive(Debug, Clone)]

@@ -8,11 +8,11 @@ use agent_policy::{PathRules, ToolScope};
 use agent_protocol::{AgentDefinition, AgentRole, SystemPrompt, ToolDefinition};
 use agent_tool::{RegisterError, Registry, Tool};
 
-use crate::RuntimeSettings;
 use crate::blocks::block;
-use crate::context::{ContextPlaces, Offer, SystemParts, fixed_blocks};
+use crate::context::{Offer, SystemParts, fixed_blocks};
 use crate::redact::Redactor;
 use crate::run_spec::RunModel;
+use crate::settings::{ContextPlaces, RuntimeSettings};
 
 /// The tools that exist at one moment.
 pub(crate) type Tools = Registry<Arc<dyn Tool>>;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agent_protocol::internal::{COMPACT, PURPOSE};
 use agent_protocol::{Node, RuntimeEvent};
 use agent_store::{AgentRow, ArtifactRow, ReplayCursor, ReplayPage, ReplayScope, RunRow, SessionArchive, SessionRow};
 use tokio::sync::mpsc;
@@ -9,7 +10,6 @@ use tokio::sync::mpsc;
 use super::screen::Screen;
 use super::{Archive, screen};
 use crate::RuntimeError;
-use crate::launch::{COMPACT, PURPOSE};
 
 type Piece = Result<ReplayPage, RuntimeError>;
 

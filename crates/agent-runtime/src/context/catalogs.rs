@@ -1,21 +1,13 @@
 //! What a run may load, as it was when the run began (INS-1, SKL-1, MEM-1).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use agent_library::instructions::{InstructionCatalog, InstructionPlaces, ScanLimits};
+use agent_library::instructions::{InstructionCatalog, ScanLimits};
 use agent_library::skills::SkillCatalog;
 use agent_policy::PathRules;
 
 use crate::memory::VisibleMemories;
-
-/// Where the user's and the project's files are.
-#[derive(Debug, Clone, Default)]
-pub struct ContextPlaces {
-    /// Instruction files of the user and of the project.
-    pub instructions: InstructionPlaces,
-    /// The folder of the user's skills.
-    pub skills_dir: PathBuf,
-}
+use crate::settings::ContextPlaces;
 
 /// The files there are.
 #[derive(Debug, Default)]

@@ -7,7 +7,6 @@ mod loaded;
 mod noticed;
 mod system;
 
-pub use catalogs::ContextPlaces;
 pub(crate) use catalogs::{Catalogs, Offer};
 pub(crate) use gather::{Gathered, Gatherer, InstructionNode};
 pub(crate) use instructions::InstructionFiles;

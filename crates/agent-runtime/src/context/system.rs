@@ -12,10 +12,10 @@ use agent_protocol::{Object, PromptBlock, SystemPrompt};
 use agent_store::Write;
 
 use super::instructions::{InstructionFiles, shown};
-use crate::RuntimeSettings;
 use crate::blocks::{block, fingerprint, packaged};
 use crate::redact::Redactor;
 use crate::run_spec::RunModel;
+use crate::settings::RuntimeSettings;
 
 /// What the frame around an instruction file costs, in tokens, beside its path.
 const FRAME: u64 = 24;

@@ -5,7 +5,8 @@ use agent_library::memory::{
 };
 use agent_protocol::{ErrorCode, ErrorPayload};
 
-use super::{Memory, in_words, telling};
+use super::memories::{Memory, in_words};
+use super::telling;
 
 /// How long another process is waited for. Whoever writes is done in a moment, and a program that ends waits for this.
 const LOCK_WAIT: std::time::Duration = std::time::Duration::from_secs(4);

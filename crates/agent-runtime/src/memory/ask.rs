@@ -9,7 +9,7 @@ use agent_protocol::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::MemoryModel;
+use super::memories::MemoryModel;
 use crate::model_call::reply;
 
 /// Tokens are estimates, and a prompt that is too long is refused: so much of the room is used.

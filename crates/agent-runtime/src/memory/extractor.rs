@@ -1,16 +1,14 @@
 //! Finds out beside all runs what is to be remembered (MEM-2, MEM-3, MEM-9).
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
-use agent_protocol::SessionId;
 use agent_redact::SecretPatterns;
 use agent_store::SessionStore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use super::Memory;
-use super::job::Place;
+use super::memories::Memory;
+use super::place::{Inner, Place};
 use super::schedule::{ExtractionSchedule, Next, Round};
 use crate::caught::caught;
 use crate::redact::Redactor;
@@ -30,21 +28,6 @@ pub(crate) struct ExtractorParts {
     pub(crate) patterns: SecretPatterns,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
-}
-
-/// A clock stops when this is dropped.
-type Clock = AbortOnDropHandle<()>;
-
-pub(super) struct Inner {
-    pub(super) memory: Memory,
-    pub(super) store: Arc<dyn SessionStore>,
-    pub(super) redactor: Redactor,
-    pub(super) patterns: SecretPatterns,
-    tasks: TaskTracker,
-    pub(super) stop: CancellationToken,
-    /// Held during a job: one at a time for all sessions (MEM-09).
-    pub(super) home: tokio::sync::Mutex<()>,
-    schedules: Mutex<HashMap<SessionId, ExtractionSchedule<Place, Clock>>>,
 }
 
 impl Extractor {
@@ -81,10 +64,6 @@ impl Extractor {
 }
 
 impl Inner {
-    pub(super) fn schedules(&self) -> MutexGuard<'_, HashMap<SessionId, ExtractionSchedule<Place, Clock>>> {
-        self.schedules.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn begin(self: &Arc<Self>, place: Place, quiet: bool) {
         self.tasks.spawn(Arc::clone(self).work(place, quiet));
     }

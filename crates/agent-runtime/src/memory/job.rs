@@ -1,40 +1,28 @@
 //! One look at a session, and what it leads to: the backlog, the question, the files, the events (MEM-2, MEM-6, MEM-10).
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use agent_engine::TokenCounter;
 use agent_library::AssetId;
 use agent_library::memory::{Applied, MemoryId};
-use agent_protocol::{
-    AgentId, ErrorCode, ErrorPayload, EventDraft, EventType, Level, Object, Reply, RunId, SessionId, Timestamp,
-};
+use agent_protocol::{ErrorCode, ErrorPayload, EventDraft, EventType, Level, Object, Reply, Timestamp};
 use agent_store::{Commit, StoreError, UserMessages, Write};
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
+use super::answer;
 use super::apply::{Decided, apply};
 use super::ask::system_text;
 use super::batch::{Batch, Source};
-use super::extractor::Inner;
+use super::memories::in_words;
+use super::place::{Inner, Place};
 use super::prompt::{Known, told};
 use super::schedule::Round;
 use super::trigger::{Backlog, Reason};
 use super::wish::is_wish;
-use super::{answer, in_words};
 use crate::owned::OwnedSession;
 use crate::redact;
-
-/// Where somebody works: a session, and the run after which it is done.
-#[derive(Debug, Clone)]
-pub(super) struct Place {
-    pub(super) session_id: SessionId,
-    /// Whose messages count: what children do among themselves is nobody's memory (MEM-4).
-    pub(super) agent_id: AgentId,
-    pub(super) run_id: RunId,
-    /// Not held: a session that is given up is left alone.
-    pub(super) owned: Weak<OwnedSession>,
-}
 
 /// The session was given up meanwhile, or its store refuses. Nothing can be said about it any more.
 struct Gone;

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Memory;
+use super::memories::Memory;
 use super::prompt::date;
 use super::select::{NotChosen, recall_failed};
 use super::shorten::shorten;
@@ -37,8 +37,16 @@ struct Input {
     query: String,
 }
 
+impl Memory {
+    /// `internal.recall_memory`, ready to be registered (MEM-7).
+    #[must_use]
+    pub fn recall_tool(&self) -> Arc<dyn Tool> {
+        tool(self)
+    }
+}
+
 /// The tool.
-pub(super) fn tool(memory: &Memory) -> Arc<dyn Tool> {
+fn tool(memory: &Memory) -> Arc<dyn Tool> {
     let input = input_schema::<Input>();
     let definition = ToolDefinition {
         name: NAME.to_owned(),

@@ -10,9 +10,9 @@ use agent_protocol::{ErrorCode, ErrorPayload, ModelFault, Object};
 use agent_tool::CallContext;
 use serde_json::json;
 
-use super::Memory;
 use super::answer::{Choice, choices};
 use super::ask::system_text;
+use super::memories::Memory;
 use crate::raw;
 
 /// Characters of a line in the list.

@@ -2,7 +2,7 @@
 
 use agent_store::UserMessages;
 
-use super::MemorySettings;
+use super::memories::MemorySettings;
 
 /// Why it is done now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
