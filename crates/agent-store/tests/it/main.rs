@@ -4,6 +4,7 @@
 
 mod active;
 mod agents;
+mod before_agents;
 mod child;
 mod claims;
 mod commits;

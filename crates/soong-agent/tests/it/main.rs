@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test's world is broken where these fail")]
 
 mod answers;
+mod before_agents;
 mod big;
 mod cancel;
 mod cleanup;
