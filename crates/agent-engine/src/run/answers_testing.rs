@@ -148,7 +148,7 @@ impl World {
     fn call(&mut self) -> ToolCall {
         // Few ids and few arguments, so that ids repeat and calls are equal.
         let id = format!("c{}", self.dice.roll(4));
-        let name = ["look", "peek", "write", "order", "child", "no_such_tool"][self.dice.roll(6) as usize];
+        let name = self.tools[self.dice.roll(6) as usize];
         let mut metadata = Object::new();
         if self.dice.one_in(12) {
             metadata.insert(ToolCall::ARGUMENTS_ERROR.to_owned(), "broken".into());

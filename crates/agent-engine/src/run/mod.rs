@@ -301,7 +301,17 @@ mod request_tests;
 #[cfg(test)]
 mod script_testing;
 #[cfg(test)]
+mod session_checks_testing;
+#[cfg(test)]
+mod session_children_testing;
+#[cfg(test)]
+mod session_store_testing;
+#[cfg(test)]
 mod session_tests;
+#[cfg(test)]
+mod session_world_testing;
+#[cfg(test)]
+mod session_world_tests;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]

@@ -112,7 +112,13 @@ pub(super) struct World {
     reports: Vec<ContextBuilt>,
     /// Whether the driver holds back commits that may wait, and the one it holds.
     merges: bool,
-    held: Option<(CommitNo, Vec<Write>)>,
+    pub(super) held: Option<(CommitNo, Vec<Write>)>,
+    /// Whether a commit has failed.
+    pub(super) store_failed: bool,
+    /// Hears of what is stored.
+    pub(super) on_commit: Box<dyn FnMut(&[Write])>,
+    /// The tools that the model calls.
+    pub(super) tools: [&'static str; 6],
     pub(super) rates: Rates,
 }
 
@@ -152,6 +158,9 @@ impl World {
             reports: Vec::new(),
             merges,
             held: None,
+            store_failed: false,
+            on_commit: Box::new(|_| {}),
+            tools: ["look", "peek", "write", "order", "child", "no_such_tool"],
             rates,
         }
     }
@@ -163,34 +172,51 @@ impl World {
 
     /// The same with a summary that the run before has left open.
     pub(super) fn live_on(&mut self, open: Option<CompactionPlan>, figures: &mut Figures) -> bool {
-        if let Some(plan) = open {
-            let job = self.run.adopt(CompactMode::AtEnd, plan);
-            self.pending.push(Pending::Compaction(job));
-            figures.adopted += 1;
-        }
-        self.feed(Input::Start { content: vec![ContentBlock::text("do it")] }, figures);
+        self.begin(open, figures);
         for _ in 0..4000 {
             if self.finished.is_some() {
                 break;
             }
             if self.dice.one_in(self.rates.crash) {
                 return false;
-            } else if self.dice.one_in(self.rates.cancel) {
-                self.feed(Input::Cancel, figures);
-            } else if self.dice.one_in(20) {
-                let stale = self.stale();
-                self.feed(stale, figures);
-            } else if let Some(next) = self.dice.pick(&mut self.pending) {
-                if next != Pending::Sources && !self.store_held(figures) {
-                    self.pending.push(next);
-                    continue;
-                }
-                let input = self.complete(next);
-                self.feed(input, figures);
-            } else {
-                panic!("stuck: nothing is pending and the run has not ended: {}", self.run.describe());
             }
+            self.go_on(figures);
         }
+        self.leave(figures);
+        true
+    }
+
+    /// Takes over a summary that the run before has left open, and starts.
+    pub(super) fn begin(&mut self, open: Option<CompactionPlan>, figures: &mut Figures) {
+        if let Some(plan) = open {
+            let job = self.run.adopt(CompactMode::AtEnd, plan);
+            self.pending.push(Pending::Compaction(job));
+            figures.adopted += 1;
+        }
+        self.feed(Input::Start { content: vec![ContentBlock::text("do it")] }, figures);
+    }
+
+    /// The next thing happens, whichever it is.
+    pub(super) fn go_on(&mut self, figures: &mut Figures) {
+        if self.dice.one_in(self.rates.cancel) {
+            self.feed(Input::Cancel, figures);
+        } else if self.dice.one_in(20) {
+            let stale = self.stale();
+            self.feed(stale, figures);
+        } else if let Some(next) = self.dice.pick(&mut self.pending) {
+            if next != Pending::Sources && !self.store_held(figures) {
+                self.pending.push(next);
+                return;
+            }
+            let input = self.complete(next);
+            self.feed(input, figures);
+        } else {
+            panic!("stuck: nothing is pending and the run has not ended: {}", self.run.describe());
+        }
+    }
+
+    /// The run has ended.
+    pub(super) fn leave(&mut self, figures: &mut Figures) {
         let end = self.finished.unwrap_or_else(|| panic!("the run did not end: {}", self.run.describe()));
         *figures.ends.entry(end.as_str()).or_default() += 1;
         figures.summaries +=
@@ -202,10 +228,9 @@ impl World {
         }
         assert!(self.run.step(Input::Cancel).is_empty());
         assert!(self.run.step(Input::DrainExpired).is_empty());
-        true
     }
 
-    fn feed(&mut self, input: Input, figures: &mut Figures) {
+    pub(super) fn feed(&mut self, input: Input, figures: &mut Figures) {
         let effects = self.run.step(input);
         let commits = effects.iter().filter(|effect| matches!(effect, Effect::Commit { .. })).count();
         assert!(commits <= 1, "one step, one commit");
@@ -226,7 +251,7 @@ impl World {
     }
 
     /// Nothing waits for something outside before what came before it is stored. False if that failed.
-    fn store_held(&mut self, figures: &mut Figures) -> bool {
+    pub(super) fn store_held(&mut self, figures: &mut Figures) -> bool {
         match self.held.take() {
             Some((commit, writes)) => self.commit(commit, writes, false, figures),
             None => true,
@@ -245,6 +270,7 @@ impl World {
         }
         let fails = self.dice.one_in(self.rates.failed_commit);
         if fails {
+            self.store_failed = true;
             figures.failed_commits += 1;
             figures.failed_merged += usize::from(merged);
             let error = ErrorPayload::new(ErrorCode::StorageError, "disk full");
@@ -331,6 +357,7 @@ impl World {
     fn store(&mut self, writes: Vec<Write>) {
         self.check_results_and_events(&writes);
         self.check_starts(&writes);
+        (self.on_commit)(&writes);
         for write in writes {
             match write {
                 Write::Node(node) => {
