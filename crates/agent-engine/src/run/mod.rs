@@ -305,6 +305,10 @@ mod session_checks_testing;
 #[cfg(test)]
 mod session_children_testing;
 #[cfg(test)]
+mod session_figures_testing;
+#[cfg(test)]
+mod session_owner_testing;
+#[cfg(test)]
 mod session_store_testing;
 #[cfg(test)]
 mod session_tests;

@@ -71,13 +71,6 @@ fn tool<'a>(path: &'a Path, call: &ToolCallId) -> &'a str {
     &content.filter_map(ContentBlock::as_tool_call).find(|known| known.tool_call_id == *call).unwrap().name
 }
 
-/// The node in front of the reply that makes this call.
-fn node_before_reply_with<'a>(path: &'a Path, call: &ToolCallId) -> &'a NodeId {
-    let makes = |block: &ContentBlock| block.as_tool_call().is_some_and(|known| known.tool_call_id == *call);
-    let reply = path.nodes().iter().rposition(|node| node.message.content.iter().any(makes)).unwrap();
-    &path.nodes()[reply - 1].node_id
-}
-
 fn outcome(kind: ResultKind, text: String) -> Outcome {
     let failed = (kind != ResultKind::Ok).then(|| error(&text));
     Outcome {
@@ -119,7 +112,7 @@ impl SessionWorld {
             (Seed::Fresh, Path::new(), None)
         } else {
             self.figures.inherited += 1;
-            let node = node_before_reply_with(parent.run.path(), &call).clone();
+            let node = parent.run.path().node_before_reply_with(&call).unwrap().clone();
             let mut store = self.store.borrow_mut();
             store.add_agent(&agent, Some(&node));
             let path = Path::from_nodes(store.chain(Some(&node)));
@@ -156,10 +149,10 @@ impl SessionWorld {
 
     /// A child is over: its end is on its way to whoever called.
     pub(super) fn end_child(&mut self, machine: Machine) {
-        let Machine { agent, run, world, child, .. } = machine;
+        let Machine { agent, world, child, .. } = machine;
         let Some(Child { by, call, .. }) = child else { return };
         let (kind, text) = match world.finished {
-            Some(EndReason::Completed) => (ResultKind::Ok, self.store.borrow().answer(&run)),
+            Some(EndReason::Completed) => (ResultKind::Ok, world.run.answer().unwrap()),
             Some(EndReason::AbortedStreaming | EndReason::AbortedTools) => (ResultKind::Aborted, "stopped".to_owned()),
             _ => (ResultKind::Failed, "it failed".to_owned()),
         };

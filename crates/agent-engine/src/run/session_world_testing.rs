@@ -7,70 +7,10 @@ use std::rc::Rc;
 use agent_protocol::{AgentId, RunId, ToolCallId};
 
 use super::session_children_testing::{Child, Report};
+use super::session_figures_testing::{Hostility, SessionFigures};
 use super::session_store_testing::SessionStore;
 use super::world_testing::{Dice, Figures, Rates, World};
-use crate::{Calibration, CompactionPlan, Input, Path};
-
-/// What happened in all worlds.
-#[derive(Default, Debug)]
-pub(super) struct SessionFigures {
-    pub(super) worlds: usize,
-    pub(super) steps: usize,
-    pub(super) messages: usize,
-    pub(super) fresh: usize,
-    pub(super) inherited: usize,
-    /// Children that could not be made, and calls of children for children.
-    pub(super) refused: usize,
-    /// Most children that lived at once.
-    pub(super) at_once: usize,
-    /// First requests of children that were compared with the parent's, message by message.
-    pub(super) compared: usize,
-    /// Ends that reached the parent's run, by whether they were answers, and those that came when it was over.
-    pub(super) answers: usize,
-    pub(super) failures: usize,
-    pub(super) late: usize,
-    pub(super) cancels: usize,
-    /// Children that were told to stop: with their parent, or alone.
-    pub(super) stopped_with_parent: usize,
-    pub(super) stopped_alone: usize,
-    /// Children that still lived when their parent's run was over.
-    pub(super) left_behind: usize,
-    pub(super) crashes: usize,
-    /// Runs that a later owner ended.
-    pub(super) ended_by_owner: usize,
-    pub(super) store_gone: usize,
-    pub(super) store_back: usize,
-    pub(super) summaries_of_root: usize,
-    pub(super) summaries_of_children: usize,
-    pub(super) machines: Figures,
-}
-
-/// How hostile a session is: one in `n` steps.
-pub(super) struct Hostility {
-    cancel: u64,
-    /// A child is stopped alone, as by a time limit.
-    timeout: u64,
-    crash: u64,
-    /// Nothing can be stored from then on.
-    store_gone: u64,
-    machines: Rates,
-}
-
-impl Hostility {
-    pub(super) fn roll(dice: &mut Dice) -> Self {
-        let mut hostile = |n: u64| if dice.one_in(2) { n } else { u64::MAX };
-        let (cancel, timeout, crash, store_gone) = (hostile(60), hostile(80), hostile(120), hostile(200));
-        let failed_commit = hostile(80);
-        let machines = Rates {
-            failed_commit,
-            broken_stream: 4 + dice.roll(40),
-            overflow: 4 + dice.roll(40),
-            cut: if dice.one_in(5) { 4 } else { 24 },
-            ..Rates::CALM
-        };
-        Self { cancel, timeout, crash, store_gone, machines }
-    }
-}
+use crate::{Input, Path};
 
 /// One machine, and whose it is.
 pub(super) struct Machine {
@@ -91,17 +31,6 @@ impl Machine {
     }
 }
 
-/// What one run of the root agent leaves to the next.
-#[derive(Default)]
-struct Carried {
-    path: Path,
-    calibration: Calibration,
-    compaction_floor: u64,
-    open: Option<CompactionPlan>,
-    /// Where the path was read from the store.
-    started: Option<HashSet<ToolCallId>>,
-}
-
 /// What may happen next.
 enum Next {
     Message,
@@ -118,11 +47,13 @@ pub(super) struct SessionWorld {
     pub(super) root: AgentId,
     pub(super) hostility: Hostility,
     /// Messages of the user that wait.
-    messages: u64,
+    pub(super) messages: u64,
     /// Those at work, and the root's last one until its next message.
     pub(super) machines: Vec<Machine>,
     machines_made: u64,
     pub(super) reports: Vec<Report>,
+    /// Children whose runs were cut short, which the root's next run is to hear of.
+    pub(super) lost: Vec<AgentId>,
     /// Every child there was, and its run.
     pub(super) family: HashMap<AgentId, RunId>,
     /// What was run, of each run that is over.
@@ -146,6 +77,7 @@ impl SessionWorld {
             machines: Vec::new(),
             machines_made: 0,
             reports: Vec::new(),
+            lost: Vec::new(),
             family: HashMap::new(),
             executed: HashMap::new(),
             store_gone: false,
@@ -267,40 +199,6 @@ impl SessionWorld {
         if self.store_gone { 1 } else { self.hostility.machines.failed_commit }
     }
 
-    // --- the root agent's runs ---
-
-    /// The user's next message.
-    fn message(&mut self) {
-        self.messages -= 1;
-        self.figures.messages += 1;
-        self.end_unsaid();
-        let last = self.machines.iter().position(|machine| machine.child.is_none());
-        let last = last.map(|at| self.machines.swap_remove(at).world).filter(|world| !world.store_failed);
-        let carried = match last {
-            Some(world) => {
-                let (compaction_floor, open) =
-                    (world.run.compaction_floor(), world.run.open_compaction().map(|(_, plan)| plan.clone()));
-                let (path, calibration) = world.run.into_path();
-                Carried { path, calibration, compaction_floor, open, started: None }
-            }
-            None => self.loaded(),
-        };
-        let mut machine = self.machine(self.root.clone(), carried.path, None);
-        machine.begun = true;
-        machine.world.run.calibration = carried.calibration;
-        machine.world.run.next_compaction_at = carried.compaction_floor;
-        machine.world.run.started_calls = carried.started;
-        self.machines.push(machine);
-        self.act(self.machines.len() - 1, |world, figures| world.begin(carried.open, figures));
-    }
-
-    /// What a later owner finds.
-    fn loaded(&self) -> Carried {
-        let store = self.store.borrow();
-        let path = Path::from_nodes(store.chain(store.session_active()));
-        Carried { path, started: Some(store.started_calls(&self.root)), ..Carried::default() }
-    }
-
     /// A run is over. The root's stays until the next one begins, since children may still report to it.
     fn end(&mut self, at: usize) {
         self.check_run_end(at);
@@ -316,61 +214,6 @@ impl SessionWorld {
         {
             assert!(child.to_stop, "{run} has ended and its child {} was not told to stop", child.agent);
             self.figures.left_behind += 1;
-        }
-    }
-
-    // --- what befalls the session ---
-
-    fn lose_store(&mut self) {
-        self.store_gone = true;
-        self.figures.store_gone += 1;
-        for machine in &mut self.machines {
-            machine.world.rates.failed_commit = 1;
-        }
-    }
-
-    /// Where nothing could be stored, somebody may make room and go on.
-    fn store_comes_back(&mut self) -> bool {
-        let comes_back = self.store_gone && self.dice.one_in(2);
-        if comes_back {
-            self.take_over();
-        }
-        comes_back
-    }
-
-    /// The process ends.
-    fn crash(&mut self) {
-        self.figures.crashes += 1;
-        self.take_over();
-    }
-
-    /// Another process goes on.
-    fn take_over(&mut self) {
-        self.figures.store_back += usize::from(std::mem::take(&mut self.store_gone));
-        self.reports.clear();
-        for machine in std::mem::take(&mut self.machines) {
-            self.executed.insert(machine.run, machine.world.executed);
-        }
-        self.end_unfinished();
-        // Somebody looks at what is left.
-        self.messages = self.messages.max(1);
-    }
-
-    /// Ends every run that its machine did not end, those of children first.
-    fn end_unfinished(&mut self) {
-        let mut store = self.store.borrow_mut();
-        for run in store.unfinished() {
-            store.end_run(&run);
-            self.figures.ended_by_owner += 1;
-        }
-        assert!(store.unfinished().is_empty());
-    }
-
-    /// Ends the runs whose last commit failed.
-    pub(super) fn end_unsaid(&mut self) {
-        let mut store = self.store.borrow_mut();
-        for run in self.executed.keys() {
-            self.figures.ended_by_owner += usize::from(store.end_run(run));
         }
     }
 }
