@@ -7,7 +7,7 @@
 //! - a merger of layers: there is one file, and no project can bring its own;
 //! - a reader of the environment: keys and homes are handed in or named, never looked up.
 //!
-//! Read in this order: [`Config`] and its sections are the file; [`load()`] and [`parse`] make one, given the [`Places`] that
+//! Read in this order: [`Config`] and its sections are the file; [`load()`] and [`parse()`] make one, given the [`Places`] that
 //! placeholders stand for; [`ConfigProblems`] is what they say instead. [`Config::model_for`] lays a profile over
 //! `[model]`. Each key is declared once, in `sections`, and its declaration is its struct field, its check and its line in
 //! [`reference_markdown`].

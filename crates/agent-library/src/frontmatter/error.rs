@@ -13,7 +13,7 @@ pub struct FrontmatterError {
 }
 
 impl FrontmatterError {
-    /// What [`Document::unclosed`] means where frontmatter is needed.
+    /// What [`Document::unclosed`](super::Document::unclosed) means where frontmatter is needed.
     #[must_use]
     pub fn unclosed() -> Self {
         let message = "nothing closes the frontmatter; end it with a line `---`".to_owned();

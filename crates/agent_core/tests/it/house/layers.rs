@@ -1,8 +1,11 @@
 //! Which crates there are, and who may use whom.
 
+/// A crate, and those of ours that it may use.
+type Allowed = (&'static str, &'static [&'static str]);
+
 /// The layers from the bottom up, and in each its crates with those of ours that they may use, development aside. A crate may only
 /// use what stands above it in this list.
-pub(super) const LAYERS: &[(&str, &[(&str, &[&str])])] = &[
+pub(super) const LAYERS: &[(&str, &[Allowed])] = &[
     ("words", &[("agent-protocol", &[])]),
     (
         "pure",
