@@ -55,7 +55,7 @@ impl Resume {
     /// Takes a session of this project over, and ends what its last owner left at work.
     pub(crate) async fn claim(&self, id: &SessionId, project: &str) -> Result<OwnedSession, RuntimeError> {
         let claimed = self.store.claim_session(id, Some(project)).await;
-        let ClaimedSession { row, lease, unfinished, .. } = claimed.map_err(|error| match error {
+        let ClaimedSession { row, lease, unfinished, written_files, .. } = claimed.map_err(|error| match error {
             StoreError::OtherProject { session_id, cwd, project } => {
                 RuntimeError::OtherProject { session_id, cwd, project }
             }
@@ -63,9 +63,10 @@ impl Resume {
         })?;
         let root = &row.root_agent_id;
         let lost_children = self.end_interrupted_runs(&lease, root, unfinished).await?;
-        let (loaded, written) = tokio::try_join!(self.store.load_agent(id, root), self.store.written_files(id))?;
-        let written = written.into_iter();
-        let written = written.filter_map(|row| Some((PathBuf::from(row.path), decode(&row.hash)?, row.agent_id)));
+        let loaded = self.store.load_agent(id, root).await?;
+        let written = written_files
+            .into_iter()
+            .filter_map(|row| Some((PathBuf::from(row.path), decode(&row.hash)?, row.agent_id)));
         let files = Arc::new(SessionFiles::stored(written));
         let seen = SeenFiles::stored(root.clone(), Arc::clone(&files), loaded.file_versions);
         let calibration = self.calibration(loaded.last_context.as_ref());
