@@ -98,7 +98,7 @@ impl Runtime {
             provider,
             summariser,
             settings: settings.model.clone(),
-            budgets: settings.budgets.clone(),
+            budgets: settings.budgets,
             compacting: settings.compacting.clone(),
         };
         let (name, window) = (settings.model.name.clone(), settings.budgets.context_window);

@@ -17,7 +17,7 @@ use crate::settings::{Clock, StoreSettings};
 /// Sessions in one SQLite file that several processes may share.
 ///
 /// One thread writes; reads have connections of their own, opened when first needed. Dropping the store lets the thread
-/// finish what it was given; [`SessionStore::close`] waits for it.
+/// finish what it was given; [`close`](crate::SessionStore::close) waits for it.
 #[derive(Debug)]
 pub struct SqliteStore {
     pub(super) site: Arc<Site>,
