@@ -49,7 +49,7 @@ impl SessionWorld {
         self.check_told_of_lost(at, &lost);
     }
 
-    /// RUN-20: a run that follows a process that ended says which children were lost with it.
+    /// The run that follows a process that ended says which children were lost with it.
     fn check_told_of_lost(&mut self, at: usize, lost: &[String]) {
         let world = &self.machines[at].world;
         if lost.is_empty() || world.store_failed {

@@ -90,6 +90,9 @@ pub(super) struct Sent {
     pub(super) built: ContextBuilt,
 }
 
+/// Hears of what is stored.
+pub(super) type OnCommit = Box<dyn FnMut(&[Write])>;
+
 pub(super) struct World {
     pub(super) dice: Dice,
     pub(super) run: Run,
@@ -115,8 +118,7 @@ pub(super) struct World {
     pub(super) held: Option<(CommitNo, Vec<Write>)>,
     /// Whether a commit has failed.
     pub(super) store_failed: bool,
-    /// Hears of what is stored.
-    pub(super) on_commit: Box<dyn FnMut(&[Write])>,
+    pub(super) on_commit: OnCommit,
     /// The tools that the model calls.
     pub(super) tools: [&'static str; 6],
     pub(super) rates: Rates,
