@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -77,6 +78,42 @@ macro_rules! ids {
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(&self.0)
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                Self::parse(text)
+            }
+        }
+
+        impl TryFrom<&str> for $name {
+            type Error = IdError;
+
+            fn try_from(text: &str) -> Result<Self, IdError> {
+                Self::parse(text)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = IdError;
+
+            fn try_from(text: String) -> Result<Self, IdError> {
+                Self::parse(&text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.as_str().to_owned()
             }
         }
 
@@ -188,6 +225,31 @@ mod tests {
         assert!(ToolCallId::parse("9chars123").is_ok());
         assert!(ToolCallId::parse("a b").is_err());
         assert!(ToolCallId::parse("").is_err());
+    }
+
+    /// API-9: however a string becomes an id, it is checked, and the id gives it back.
+    #[test]
+    fn ids_are_converted_from_and_to_strings() {
+        fn conversions<T>(good: &str, bad: &str)
+        where
+            T: FromStr<Err = IdError> + TryFrom<String, Error = IdError> + AsRef<str> + fmt::Display + Into<String>,
+            T: for<'t> TryFrom<&'t str, Error = IdError>,
+        {
+            let id: T = good.parse().unwrap();
+            assert_eq!((id.as_ref(), id.to_string().as_str()), (good, good));
+            assert_eq!(T::try_from(good).unwrap().as_ref(), good);
+            assert_eq!(Into::<String>::into(T::try_from(good.to_owned()).unwrap()), good);
+            let errors = [bad.parse::<T>().err(), T::try_from(bad).err(), T::try_from(bad.to_owned()).err()];
+            assert!(errors.iter().all(Option::is_some), "{bad:?}");
+        }
+        conversions::<SessionId>("sess_1", "run_1");
+        conversions::<AgentId>("agent_1", "agent_");
+        conversions::<RunId>("run_1", "run_a/b");
+        conversions::<NodeId>("node_1", "");
+        conversions::<EventId>("evt_1", "evt 1");
+        conversions::<ArtifactId>("art_1", "1");
+        conversions::<PermissionRequestId>("perm_1", "perm");
+        conversions::<ToolCallId>("toolu_1", "a b");
     }
 
     #[test]
