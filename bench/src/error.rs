@@ -53,12 +53,12 @@ pub(crate) enum BenchError {
     #[error("the runtime cannot be built")]
     Runtime {
         #[from]
-        source: agent_core::BuildError,
+        source: agent_core::error::BuildError,
     },
     #[error("a run cannot be started")]
     Start {
         #[from]
-        source: agent_core::RuntimeError,
+        source: agent_core::error::RuntimeError,
     },
 }
 

@@ -12,7 +12,9 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use agent_core::{AgentRuntime, RunStatus, SessionId, StartOptions};
+use agent_core::id::SessionId;
+use agent_core::runtime::RunStatus;
+use agent_core::{AgentRuntime, StartOptions};
 
 use talk::{Talk, Talked};
 

@@ -16,7 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use agent_core::{AgentRuntime, EventType, RunStatus, StartOptions};
+use agent_core::runtime::RunStatus;
+use agent_core::{AgentRuntime, EventType, StartOptions};
 use peak_alloc::PeakAlloc;
 use tokio::task::JoinSet;
 

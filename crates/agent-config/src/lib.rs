@@ -1,13 +1,13 @@
 //! `config.toml` of the agent: what it may say, whether it says it right, and what it means.
 //!
-//! One user-level file decides which model is asked, what tools may do and where things are kept. This crate reads it,
-//! reports everything that is wrong with it in one go, and hands out plain values. It is deliberately not:
+//! One user-level file, or what a program hands over in its place, decides which model is asked, what tools may do and where
+//! things are kept. This crate reads it, reports everything that is wrong with it in one go, and hands out plain values. It is deliberately not:
 //!
 //! - the settings of any other part: those have their own plain structs, filled in by whoever composes the program;
 //! - a merger of layers: there is one file, and no project can bring its own;
 //! - a reader of the environment: keys and homes are handed in or named, never looked up.
 //!
-//! Read in this order: [`Config`] and its sections are the file; [`load()`] and [`parse()`] make one, given the [`Places`] that
+//! Read in this order: [`Config`] and its sections are the file; [`load()`], [`load_text`] and [`load_value`] make one, given the [`Places`] that
 //! placeholders stand for; [`ConfigProblems`] is what they say instead. [`Config::model_for`] lays a profile over
 //! `[model]`. Each key is declared once, in `sections`, and its declaration is its struct field, its check and its line in
 //! [`reference_markdown`].
@@ -45,7 +45,7 @@ mod user_file;
 
 pub use config::Config;
 pub use effect::Notice;
-pub use load::{ConfigError, Loaded, MAX_CONFIG_BYTES, load};
+pub use load::{ConfigError, MAX_CONFIG_BYTES, TEXT_ORIGIN, VALUE_ORIGIN, load, load_text, load_value};
 pub use parse::parse;
 pub use path_value::{PathValue, PathValueError, Places};
 pub use problem::{ConfigProblems, Position, Problem, ProblemKind};

@@ -1,11 +1,12 @@
-//! From a path to a [`Config`]: the one place here that touches the disk, besides [`read_user_file`].
+//! From a file, a text or a value to a [`Config`]: the one place here that touches the disk, besides [`read_user_file`].
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value as Json;
+
 use crate::config::Config;
-use crate::parse::parse;
+use crate::parse::{parse, read_value};
 use crate::path_value::Places;
 use crate::problem::ConfigProblems;
 use crate::schema::Report;
@@ -14,20 +15,20 @@ use crate::user_file::{UserFileError, read_user_file};
 /// Largest `config.toml` that is read: a hundred times a long one.
 pub const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
-/// A configuration that may be used.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Loaded {
-    /// What it says.
-    pub config: Config,
-    /// The file it came from.
-    pub file: PathBuf,
-}
+/// What messages call a configuration that is no file.
+pub const TEXT_ORIGIN: &str = "the configuration text";
+/// The same of one that was built in code.
+pub const VALUE_ORIGIN: &str = "the configuration value";
 
 /// Why there is no configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// There is no such file. It is not made: a configuration is a decision.
-    #[error("{}", MissingHelp(.path))]
+    #[error(
+        "there is no configuration at {}; nothing was created. Write one there, such as the packaged template, or hand one \
+         over as text",
+        .path.display()
+    )]
     Missing {
         /// The file asked for.
         path: PathBuf,
@@ -43,9 +44,8 @@ pub enum ConfigError {
 /// Reads and checks the configuration at `path`. Nothing is created or changed.
 ///
 /// # Errors
-/// [`ConfigError::Missing`] with the two shell lines that make a file; a file that is not to be trusted, too big or not
-/// text; or all problems of its content.
-pub fn load(path: &Path, places: &Places) -> Result<Loaded, ConfigError> {
+/// [`ConfigError::Missing`]; a file that is not to be trusted, too big or not text; or all problems of its content.
+pub fn load(path: &Path, places: &Places) -> Result<Config, ConfigError> {
     let text = read_user_file(path, MAX_CONFIG_BYTES).map_err(|error| match error {
         UserFileError::Missing { path } => ConfigError::Missing { path },
         other => ConfigError::File(other),
@@ -53,7 +53,28 @@ pub fn load(path: &Path, places: &Places) -> Result<Loaded, ConfigError> {
     let name = path.display().to_string();
     let config = parse(&text, &name, places)?;
     check_links(&config, &name, places)?;
-    Ok(Loaded { config, file: path.to_owned() })
+    Ok(config)
+}
+
+/// Checks a configuration that is no file as [`load`] does: [`TEXT_ORIGIN`] stands for its name.
+///
+/// # Errors
+/// All problems of its content.
+pub fn load_text(text: &str, places: &Places) -> Result<Config, ConfigProblems> {
+    let config = parse(text, TEXT_ORIGIN, places)?;
+    check_links(&config, TEXT_ORIGIN, places)?;
+    Ok(config)
+}
+
+/// Checks a configuration that was built in code: an object with the tables and keys of `config.toml`. [`VALUE_ORIGIN`]
+/// stands for its name, and problems name their key alone. An empty object means the defaults.
+///
+/// # Errors
+/// All problems of its content.
+pub fn load_value(value: &Json, places: &Places) -> Result<Config, ConfigProblems> {
+    let config = read_value(value, VALUE_ORIGIN, places)?;
+    check_links(&config, VALUE_ORIGIN, places)?;
+    Ok(config)
 }
 
 /// `memory_dir` must stay inside home when its links are followed, too (CFG-10): what is written there comes from a model.
@@ -82,34 +103,6 @@ fn stays_inside(home: &Path, dir: &Path) -> io::Result<bool> {
         }
     }
     Ok(true)
-}
-
-/// What to do about a missing file.
-struct MissingHelp<'p>(&'p Path);
-
-impl fmt::Display for MissingHelp<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.0;
-        let folder = path.parent().unwrap_or(Path::new("/"));
-        write!(
-            f,
-            "there is no configuration at {}; nothing was created. To begin with the packaged one:\n  mkdir -p {}\n  soong-agent config template > {}\n  chmod go-w {}",
-            path.display(),
-            shell_quoted(folder),
-            shell_quoted(path),
-            shell_quoted(path),
-        )
-    }
-}
-
-/// A word for a POSIX shell. Paths that are not UTF-8 cannot be shown faithfully; they come out with replacement characters.
-fn shell_quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
-    if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

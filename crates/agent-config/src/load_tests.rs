@@ -1,9 +1,10 @@
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
-use super::{ConfigError, load, shell_quoted, stays_inside};
+use serde_json::json;
+
+use super::{ConfigError, load, load_text, load_value, stays_inside};
 use crate::path_value::Places;
 use crate::problem::ProblemKind;
 use crate::user_file::UserFileError;
@@ -46,53 +47,19 @@ fn a_small_file_loads() {
     let world = World::new("load-small");
     world.write(b"\xef\xbb\xbf[model]\r\nname = \"other\"\r\n");
     let loaded = load(&world.path(), &world.places).expect("loads");
-    assert_eq!(loaded.config.model.name, "other");
-    assert_eq!(loaded.file, world.path());
+    assert_eq!(loaded.model.name, "other");
     assert_eq!(world.listing(), [world.path()], "nothing was created");
 }
 
-/// CLI-07: no config.toml. The message says what to type, and nothing is created.
+/// API-10: no config.toml. Nothing is created, and the message names the file.
 #[test]
-fn a_missing_file_says_how_to_make_one() {
+fn a_missing_file_is_not_made() {
     let world = World::new("load-missing");
     let error = world.error();
     assert!(matches!(&error, ConfigError::Missing { path } if *path == world.path()), "{error}");
-    let lines: Vec<_> = error.to_string().lines().map(|line| line.trim().to_owned()).collect();
-    assert!(lines[0].contains(&world.path().display().to_string()), "{lines:?}");
-    assert_eq!(lines[1], format!("mkdir -p {}", world.places.home.display()));
-    assert_eq!(lines[2], format!("soong-agent config template > {}", world.path().display()));
-    assert_eq!(lines[3], format!("chmod go-w {}", world.path().display()));
+    let message = error.to_string();
+    assert!(message.contains(&world.path().display().to_string()) && message.contains("template"), "{message}");
     assert_eq!(world.listing(), Vec::<PathBuf>::new());
-}
-
-/// CLI-07: the lines work when typed, whatever the folder is called.
-#[test]
-fn the_two_shell_lines_make_the_file() {
-    let path = agent_testkit::scratch("load-shell").join("it's \"my\" $HOME; rm -r x").join("-config.toml");
-    let message = ConfigError::Missing { path: path.clone() }.to_string();
-    let lines: Vec<_> = message.lines().skip(1).collect();
-    let script = format!(
-        "set -e; umask 077\nsoong_agent() {{ echo \"[model]\"; }}\n{}",
-        lines.join("\n").replace("soong-agent config", "soong_agent config")
-    );
-    assert!(Command::new("sh").arg("-c").arg(script).status().expect("sh").success());
-    assert_eq!(fs::read_to_string(&path).expect("made"), "[model]\n");
-    let places = Places { home: path.parent().expect("parent").to_owned(), project: "/".into() };
-    load(&path, &places).expect("loads");
-}
-
-#[test]
-fn shell_words_are_quoted_only_where_needed() {
-    for (path, expected) in [
-        ("/home/u/.soong-agent", "/home/u/.soong-agent"),
-        ("/a b", "'/a b'"),
-        ("/it's", r"'/it'\''s'"),
-        ("~/x", "'~/x'"),
-        ("-x", "'-x'"),
-        ("", "''"),
-    ] {
-        assert_eq!(shell_quoted(Path::new(path)), expected);
-    }
 }
 
 /// CLI-04, the part of config.toml: an empty config.toml is an error, not the defaults.
@@ -152,6 +119,10 @@ fn memory_dir_stays_inside_home_behind_its_links() {
         assert_eq!(stays_inside(home, &home.join(dir)).unwrap_or(false), inside, "{dir}");
         world.write(format!("[memory]\nmemory_dir = \"${{SOONG_AGENT_HOME}}/{dir}\"\n").as_bytes());
         assert_eq!(load(&world.path(), &world.places).is_ok(), inside, "{dir}");
+        let text = format!("[memory]\nmemory_dir = \"${{SOONG_AGENT_HOME}}/{dir}\"\n");
+        assert_eq!(load_text(&text, &world.places).is_ok(), inside, "{dir}");
+        let value = json!({"memory": {"memory_dir": format!("${{SOONG_AGENT_HOME}}/{dir}")}});
+        assert_eq!(load_value(&value, &world.places).is_ok(), inside, "{dir}");
     }
 }
 
@@ -160,4 +131,29 @@ fn a_home_that_is_not_there_yet_has_no_links() {
     let world = World::new("load-no-home");
     let home = world.places.home.join("later");
     assert!(stays_inside(&home, &home.join("memory")).expect("no error"));
+}
+
+/// API-10: a configuration that is no file says in its place what it is, and goes through the same checks.
+#[test]
+fn a_text_or_a_value_is_checked_like_a_file() {
+    let world = World::new("load-text-value");
+    let places = &world.places;
+    assert_eq!(load_text("[model]\nname = \"other\"\n", places).expect("loads").model.name, "other");
+    assert_eq!(load_value(&json!({"model": {"name": "other"}}), places).expect("loads").model.name, "other");
+    let problems = load_text("[model]\nnmae = 1\n", places).expect_err("unknown").to_string();
+    assert!(problems.contains("the configuration text:2:1: model.nmae: unknown key"), "{problems}");
+    let problems = load_value(&json!({"model": {"nmae": 1, "timeout_ms": "long"}}), places).expect_err("both wrong");
+    assert_eq!(problems.problems().len(), 2);
+    assert!(problems.to_string().contains("the configuration value: model.nmae: unknown key"), "{problems}");
+    assert!(load_value(&json!("text"), places).is_err() && load_value(&json!(null), places).is_err());
+    let rule = json!({"tools": {"default_timeout_ms": 2000, "max_timeout_ms": 1000}});
+    assert_eq!(load_value(&rule, places).expect_err("a rule").problems()[0].kind, ProblemKind::Conflict);
+}
+
+/// An empty text may be the rest of something; an empty value was written by somebody.
+#[test]
+fn an_empty_value_means_the_defaults() {
+    let world = World::new("load-empty-value");
+    assert_eq!(load_text(" \n", &world.places).expect_err("empty").problems()[0].kind, ProblemKind::Empty);
+    assert_eq!(load_value(&json!({}), &world.places).expect("loads"), crate::Config::implied());
 }

@@ -1,4 +1,6 @@
-//! Reading `config.toml` from text.
+//! Reading `config.toml` from text, or the same from a value.
+
+use serde_json::Value as Json;
 
 use crate::config::{Config, rows};
 use crate::path_value::Places;
@@ -32,6 +34,17 @@ pub fn parse(text: &str, file_name: &str, places: &Places) -> Result<Config, Con
         rules::config(&config, places, &mut report);
     }
     finish(report, file_name)?;
+    Ok(config)
+}
+
+/// The same for a configuration that was built in code, with the same keys and rules. An empty one cannot be the rest of a
+/// failed write, so it means the defaults.
+pub(crate) fn read_value(value: &Json, origin: &str, places: &Places) -> Result<Config, ConfigProblems> {
+    let mut report = Report::new("");
+    let mut config = Config::implied();
+    config.absorb(&tree::from_json(value), "", (), &mut report);
+    rules::config(&config, places, &mut report);
+    finish(report, origin)?;
     Ok(config)
 }
 

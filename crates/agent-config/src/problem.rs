@@ -79,26 +79,23 @@ impl ConfigProblems {
 
 impl std::error::Error for ConfigProblems {}
 
-/// A headline, one line per problem that begins with `file:line:column`, and what to do next.
+/// A headline, and one line per problem that begins with `file:line:column`.
 impl fmt::Display for ConfigProblems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = self.problems.len() + self.more;
         let noun = if total == 1 { "problem" } else { "problems" };
-        writeln!(f, "{} has {total} {noun}:", self.file)?;
+        write!(f, "{} has {total} {noun}:", self.file)?;
         for problem in &self.problems {
-            write!(f, "  {}", self.file)?;
+            write!(f, "\n  {}", self.file)?;
             if let Some(Position { line, column }) = problem.position {
                 write!(f, ":{line}:{column}")?;
             }
-            writeln!(f, ": {problem}")?;
+            write!(f, ": {problem}")?;
         }
-        if self.more > 0 {
-            writeln!(f, "  … and {} more", self.more)?;
+        match self.more {
+            0 => Ok(()),
+            more => write!(f, "\n  … and {more} more"),
         }
-        write!(
-            f,
-            "Correct it and run `soong-agent config check`; `soong-agent config template` prints a complete example."
-        )
     }
 }
 

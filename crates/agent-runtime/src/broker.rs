@@ -10,6 +10,7 @@ use agent_protocol::{
     PermissionRequestId, ToolCallId, ToolDefinition,
 };
 use agent_redact::quote_name;
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
@@ -18,10 +19,27 @@ use crate::ids::fresh_id;
 use crate::redact::Redactor;
 use crate::run_context::RunContext;
 
-/// Who decides about calls that must be asked for.
+/// Who decides about calls that must be asked for: a closure `|request: PermissionRequest| async move { … }` whose future gives
+/// a [`PermissionDecision`], or a type of its own.
 pub trait PermissionCallback: Send + Sync {
     /// Decides about one call. Dropped when the run is cancelled while the question is open.
     fn decide(&self, request: PermissionRequest) -> BoxFuture<'_, Result<PermissionDecision, CallbackError>>;
+}
+
+impl<F, A> PermissionCallback for F
+where
+    F: Fn(PermissionRequest) -> A + Send + Sync,
+    A: Future<Output = PermissionDecision> + Send + 'static,
+{
+    fn decide(&self, request: PermissionRequest) -> BoxFuture<'_, Result<PermissionDecision, CallbackError>> {
+        self(request).map(Ok).boxed()
+    }
+}
+
+impl<C: PermissionCallback + ?Sized> PermissionCallback for Arc<C> {
+    fn decide(&self, request: PermissionRequest) -> BoxFuture<'_, Result<PermissionDecision, CallbackError>> {
+        self.as_ref().decide(request)
+    }
 }
 
 /// A callback that failed; its call is denied.
@@ -203,6 +221,12 @@ fn take_answer(run: &RunContext, decision: &PermissionDecision, question: Questi
             Err(denied(ErrorCode::PermissionDenied, reason, by))
         }
     }
+}
+
+/// Whether a denial is there because nobody said yes or no.
+pub(crate) fn is_for_want_of_an_answer(denial: &ErrorPayload) -> bool {
+    let by = denial.details.get("denied_by").and_then(|by| by.as_str());
+    matches!(by, Some("no_callback" | "callback_failed" | "nobody"))
 }
 
 fn denied(code: ErrorCode, reason: &str, by: &str) -> ErrorPayload {

@@ -14,12 +14,13 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::artifacts::{CallArtifacts, Finished};
-use crate::broker::{Asked, cancelled};
+use crate::broker::{Asked, cancelled, is_for_want_of_an_answer};
 use crate::caught::caught;
 use crate::children::{CallChildren, Children};
 use crate::context::{Gathered, Gatherer, InstructionFiles, Loaded, noticed};
 use crate::redact::Redactor;
 use crate::run_context::RunContext;
+use crate::run_state::Unanswered;
 use crate::services::Services;
 use crate::sources::Tools;
 
@@ -39,6 +40,7 @@ pub(crate) struct Calls {
     /// Closed when the run ends: a call that did not stop in time can change nothing any more (RUN-12).
     fence: Fence,
     open: HashMap<ToolCallId, Open>,
+    unanswered: Vec<Unanswered>,
 }
 
 struct Open {
@@ -80,6 +82,7 @@ impl Calls {
             instructions: None,
             fence: Fence::new(),
             open: HashMap::new(),
+            unanswered: Vec::new(),
         }
     }
 
@@ -211,6 +214,20 @@ impl Calls {
             Done::Input(Box::new(Input::Authorized { call, verdict }))
         }
         .boxed()
+    }
+
+    /// Keeps a denial for the run's result, where it is there for want of an answer.
+    pub(crate) fn note_unanswered(&mut self, call: &ToolCallId, error: &ErrorPayload) {
+        let tool = self.open.get(call).and_then(|open| open.tool.as_ref()).filter(|_| is_for_want_of_an_answer(error));
+        self.unanswered.extend(tool.map(|tool| Unanswered {
+            tool_call_id: call.clone(),
+            tool_name: tool.name.clone(),
+            reason: error.message.clone(),
+        }));
+    }
+
+    pub(crate) fn take_unanswered(&mut self) -> Vec<Unanswered> {
+        std::mem::take(&mut self.unanswered)
     }
 
     /// Second phase: exactly what was prepared.

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_engine::{BudgetError, CommitNo, CompactMode, Effect, Input, JobNo, RequestNo, Target, Write as Wanted};
+use agent_engine::{
+    BudgetError, CommitNo, CompactMode, Effect, Input, JobNo, RequestNo, Target, Verdict, Write as Wanted,
+};
 use agent_llm::ProviderAdapter;
 use agent_protocol::{EndReason, ErrorCode, ErrorPayload, ModelFault, ModelRequest, Reply, RunStatus};
 use agent_store::{StoreError, Write};
@@ -135,20 +137,16 @@ impl Driver {
         release(permit, &context);
         context.live.close();
         drop((calls, context, reply_to));
-        let result = RunResult {
-            status: RunStatus::Failed,
-            end_reason: Some(EndReason::Failed),
-            answer: None,
-            error: Some(fault),
-        };
+        let result = RunResult::without_work(RunStatus::Failed, Some(EndReason::Failed), Some(fault));
         state.send_replace(RunState { status: RunStatus::Failed, result: Some(result) });
     }
 
     fn finish(self, end: EndReason, error: Option<ErrorPayload>) {
         let status = end.status();
-        let Self { permit, context, calls, machine, state, store_failed, unsaid, summary, reply_to, agent_end, .. } =
-            self;
-        let answer = machine.answer();
+        let Self {
+            permit, context, mut calls, machine, state, store_failed, unsaid, summary, reply_to, agent_end, ..
+        } = self;
+        let (answer, (usage, turns), unanswered) = (machine.answer(), machine.spent(), calls.take_unanswered());
         let reply = match machine {
             Machine::Exchange(exchange) => exchange.into_reply(),
             // Otherwise the next run reads what was stored.
@@ -176,7 +174,7 @@ impl Driver {
             // That nobody listens any more is no fault.
             let _ = reply_to.send(reply);
         }
-        let result = RunResult { status, end_reason: Some(end), answer, error };
+        let result = RunResult { status, end_reason: Some(end), answer, error, usage, turns, unanswered };
         state.send_replace(RunState { status, result: Some(result) });
     }
 
@@ -224,6 +222,9 @@ impl Driver {
     async fn step(&mut self, input: Input, outside: &mut Outside) -> Option<(EndReason, Option<ErrorPayload>)> {
         if let Input::CallDone { call, .. } = &input {
             self.calls.forget(call);
+        }
+        if let Input::Authorized { call, verdict: Verdict::Deny { error } } = &input {
+            self.calls.note_unanswered(call, error);
         }
         let effects = self.machine.step(input);
         self.let_go_of_summary();

@@ -1,7 +1,6 @@
 //! Why a run could not be started.
 
 use agent_protocol::{AgentId, ErrorCode, ErrorPayload, NodeId, RunId, SessionId};
-use agent_redact::quote_argv;
 use agent_store::StoreError;
 
 use crate::archive::Missing;
@@ -32,9 +31,8 @@ pub enum RuntimeError {
     },
     /// The session belongs to another project (COD-10).
     #[error(
-        "session {session_id} belongs to the project {cwd}, not to {project}: start it there (`--path {}`), or leave the \
-         session id out",
-        quote_argv(std::slice::from_ref(.cwd))
+        "session {session_id} belongs to the project {cwd}, not to {project}: start it in its own project, or leave the session \
+         id out"
     )]
     OtherProject {
         /// The session.
@@ -90,7 +88,7 @@ pub enum RuntimeError {
     #[error(transparent)]
     Patterns(#[from] agent_redact::PatternsError),
     /// Work beside the caller's ended without a result.
-    #[error("{work} broke off; this is a fault of soong-agent")]
+    #[error("{work} stopped unexpectedly; this is a bug in soong-agent")]
     BrokeOff {
         /// What.
         work: &'static str,

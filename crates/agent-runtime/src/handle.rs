@@ -7,7 +7,7 @@ use agent_protocol::{AgentId, EndReason, ErrorCode, ErrorPayload, RunId, RunMode
 use agent_store::SessionStore;
 
 use crate::live::{EventStream, StreamTaken};
-use crate::redact::shapes_of_error;
+use crate::redact::{in_optional_text, in_text, shapes_of_error};
 use crate::run_spec::StartedRun;
 use crate::run_state::RunResult;
 
@@ -66,20 +66,23 @@ impl RunHandle {
         self.started.live.take(Arc::clone(&self.store), debug)
     }
 
-    /// Waits for the end. What looks like a secret is not shown in its error.
+    /// Waits for the end. What looks like a secret is not shown in its answer, its error and what went unanswered.
     pub async fn wait(&self) -> RunResult {
         // The driver says how it ended before it goes; only one that was dropped with its threads leaves nothing.
-        let mut result = self.started.ended().await.unwrap_or_else(|| RunResult {
-            status: RunStatus::Failed,
-            end_reason: Some(EndReason::Failed),
-            answer: None,
-            error: Some(ErrorPayload::new(
+        let mut result = self.started.ended().await.unwrap_or_else(|| {
+            let error = ErrorPayload::new(
                 ErrorCode::InternalError,
                 "the run ended without saying how; this is a bug in soong-agent",
-            )),
+            );
+            RunResult::without_work(RunStatus::Failed, Some(EndReason::Failed), Some(error))
         });
+        let patterns = &self.started.live.patterns;
         if let Some(error) = &mut result.error {
-            shapes_of_error(&self.started.live.patterns, error);
+            shapes_of_error(patterns, error);
+        }
+        in_optional_text(patterns, result.answer.as_mut());
+        for call in &mut result.unanswered {
+            in_text(patterns, &mut call.reason);
         }
         result
     }

@@ -412,7 +412,7 @@ impl Launch {
 
     fn end(&self, status: RunStatus, end_reason: Option<EndReason>, error: Option<ErrorPayload>) {
         self.context.live.close();
-        let result = RunResult { status, end_reason, answer: None, error };
+        let result = RunResult::without_work(status, end_reason, error);
         self.state.send_replace(RunState { status, result: Some(result) });
     }
 }

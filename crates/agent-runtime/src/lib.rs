@@ -68,7 +68,7 @@ pub use live::{EventStream, StreamTaken};
 pub use memory::{Memory, MemoryModel, MemorySettings};
 pub use project::project_name;
 pub use raw::RawExchanges;
-pub use run_state::RunResult;
+pub use run_state::{RunResult, Unanswered};
 pub use runtime::{Background, Runtime, StartOptions, UserMessage};
 pub use settings::{ChildSettings, ContextPlaces, Ports, RuntimeSettings};
 pub use sources::check_budgets;

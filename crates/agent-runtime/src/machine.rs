@@ -1,7 +1,7 @@
 //! The machine behind a run, whichever it is.
 
 use agent_engine::{Effect, Exchange, Input, JobNo, Path, PathNode, Run};
-use agent_protocol::{NodeId, ToolCallId};
+use agent_protocol::{NodeId, ToolCallId, Usage};
 
 use crate::agent::PendingCompaction;
 
@@ -45,6 +45,11 @@ impl Machine {
     /// The text of the answer so far.
     pub(crate) fn answer(&self) -> Option<String> {
         self.run().and_then(Run::answer)
+    }
+
+    /// Tokens and turns so far.
+    pub(crate) fn spent(&self) -> (Usage, u32) {
+        self.run().map_or_else(Default::default, |run| (run.usage().clone(), run.turns()))
     }
 
     /// The job of the summary that is being made for it.

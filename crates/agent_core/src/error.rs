@@ -1,8 +1,23 @@
-//! Why a runtime could not be built.
+//! What can go wrong, and its codes.
+//!
+//! [`BuildError`] is for opening, [`RuntimeError`] for what an open runtime or archive refuses; what goes wrong in a run is an
+//! [`ErrorPayload`] in its events and its result. Messages speak of the library; a program that has commands and options of
+//! its own adds what to do in their words.
 
 use std::path::PathBuf;
 
-use agent_protocol::{ErrorCode, ErrorPayload};
+pub use agent_config::{
+    ConfigError, ConfigProblems, Distrust, Position, Problem, ProblemKind, ProfileError, UserFileError,
+};
+pub use agent_engine::{BranchError, BudgetError, RebuildError};
+pub use agent_library::memory::MemoryError;
+pub use agent_llm::ProviderError;
+pub use agent_policy::RulesError;
+pub use agent_protocol::{ErrorCode, ErrorPayload, ErrorType};
+pub use agent_redact::{PatternsError, SecretsError};
+pub use agent_runtime::{Missing, RuntimeError};
+pub use agent_store::{Cause, StoreError};
+pub use agent_tool::RegisterError;
 
 /// Why a runtime could not be built. Nothing was left behind.
 #[derive(Debug, thiserror::Error)]
@@ -12,10 +27,10 @@ pub enum BuildError {
     #[error("there is no home folder: set SOONG_AGENT_HOME, or HOME")]
     NoHome,
     /// The current folder was removed, or may not be read.
-    #[error("the current folder cannot be found: name the project folder with --path")]
+    #[error("the current folder cannot be found; name the project folder")]
     NoCurrentDir,
     /// The project folder cannot be used.
-    #[error("the project folder {} cannot be used: name an existing folder with --path", .path.display())]
+    #[error("the project folder {} cannot be used: {source}; name an existing folder", .path.display())]
     Project {
         /// The folder.
         path: PathBuf,
@@ -25,40 +40,32 @@ pub enum BuildError {
     },
     /// The configuration is missing, unreadable or wrong.
     #[error(transparent)]
-    Config(#[from] agent_config::ConfigError),
-    /// A profile or path in it cannot be used.
-    #[error("{file}: {message}", file = .file.display())]
-    ConfigValue {
-        /// The configuration file.
-        file: PathBuf,
-        /// Which key, and why.
-        message: String,
-    },
+    Config(#[from] ConfigError),
     /// A model profile of the configuration names no model.
     #[error(transparent)]
-    Profile(#[from] agent_config::ProfileError),
+    Profile(#[from] ProfileError),
     /// The provider cannot be used with these settings.
     #[error(transparent)]
-    Provider(#[from] agent_llm::ProviderError),
+    Provider(#[from] ProviderError),
     /// The sensitive paths of the configuration cannot be used.
     #[error("tools.sensitive_paths or a folder of the configuration cannot be used")]
-    Paths(#[from] agent_policy::RulesError),
+    Paths(#[from] RulesError),
     /// The secrets named by the configuration cannot be watched for.
     #[error(transparent)]
-    Secrets(#[from] agent_redact::SecretsError),
+    Secrets(#[from] SecretsError),
     /// The rules for what looks like a secret cannot be compiled.
     #[error(transparent)]
-    Patterns(#[from] agent_redact::PatternsError),
+    Patterns(#[from] PatternsError),
     /// A tool cannot be registered.
     #[error(transparent)]
-    Tool(#[from] agent_tool::RegisterError),
+    Tool(#[from] RegisterError),
     /// The context window is too small for what must be in it.
-    #[error("{file}: {source}", file = .file.display())]
+    #[error("{origin}: {source}")]
     Budget {
-        /// The configuration file.
-        file: PathBuf,
+        /// The configuration's file, or what else it came from.
+        origin: String,
         /// What fills the window.
-        source: agent_engine::BudgetError,
+        source: BudgetError,
     },
     /// There is nothing to look back at.
     #[error("nothing is stored at {} yet: a run makes the database", .path.display())]
@@ -68,7 +75,7 @@ pub enum BuildError {
     },
     /// The session store cannot be opened.
     #[error(transparent)]
-    Store(#[from] agent_store::StoreError),
+    Store(#[from] StoreError),
 }
 
 impl BuildError {
@@ -78,7 +85,6 @@ impl BuildError {
         match self {
             Self::NoHome
             | Self::Config(_)
-            | Self::ConfigValue { .. }
             | Self::Profile(_)
             | Self::Paths(_)
             | Self::Secrets(_)

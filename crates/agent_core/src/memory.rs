@@ -2,60 +2,13 @@
 
 use std::path::PathBuf;
 
-use agent_library::memory::{MemoryEntry, MemoryError, MemoryListing, MemoryStore};
+pub use agent_library::memory::{MemoryCategory, MemoryEntry, MemoryId, MemoryListing, MemoryProblem, Moment};
+use agent_library::memory::{MemoryError, MemoryStore};
 use agent_runtime::project_name;
 
-use crate::BuildError;
-use crate::builder::load;
-use crate::edges::Edges;
-
-/// Opens the memories of a user; everything is optional.
-#[derive(Debug, Default)]
-pub struct MemoriesBuilder {
-    project_dir: Option<PathBuf>,
-    config_path: Option<PathBuf>,
-    home_dir: Option<PathBuf>,
-}
-
-impl MemoriesBuilder {
-    /// The project whose memories count besides those that hold everywhere. The current folder if not given.
-    #[must_use]
-    pub fn project_dir(mut self, path: impl Into<PathBuf>) -> Self {
-        self.project_dir = Some(path.into());
-        self
-    }
-
-    /// The user's configuration file. `<home>/config.toml` if not given.
-    #[must_use]
-    pub fn config_path(mut self, path: impl Into<PathBuf>) -> Self {
-        self.config_path = Some(path.into());
-        self
-    }
-
-    /// The user's home of soong-agent. `SOONG_AGENT_HOME`, else `~/.soong-agent`, if not given.
-    #[must_use]
-    pub fn home_dir(mut self, path: impl Into<PathBuf>) -> Self {
-        self.home_dir = Some(path.into());
-        self
-    }
-
-    /// Opens them. The folder need not exist, and is not made.
-    ///
-    /// # Errors
-    /// What is wrong with the configuration, or with the project folder.
-    pub fn open(self) -> Result<Memories, BuildError> {
-        let edges = Edges::look();
-        let (home, config) = (self.home_dir.as_deref(), self.config_path.as_deref());
-        let loaded = load(&edges, home, config, self.project_dir.as_deref())?;
-        let memory = &loaded.config.memory;
-        Ok(Memories {
-            folder: memory.memory_dir.resolve(&loaded.places),
-            enabled: memory.enabled,
-            project: project_name(&loaded.places.project),
-            home: loaded.places.home,
-        })
-    }
-}
+use crate::config::location::Location;
+use crate::environment::Environment;
+use crate::error::BuildError;
 
 /// The memories of a user. Files are the truth, so they are read anew each time; its methods block for that long.
 #[derive(Debug, Clone)]
@@ -67,10 +20,19 @@ pub struct Memories {
 }
 
 impl Memories {
-    /// Begins to open them.
-    #[must_use]
-    pub fn builder() -> MemoriesBuilder {
-        MemoriesBuilder::default()
+    /// Opens them: those that hold everywhere, and those of the location's project. The folder need not exist, and is not made.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration, or with the project folder.
+    pub fn open(location: &Location) -> Result<Self, BuildError> {
+        let loaded = location.load(Environment::look())?;
+        let memory = &loaded.config.memory;
+        Ok(Self {
+            folder: memory.memory_dir.resolve(&loaded.places),
+            enabled: memory.enabled,
+            project: project_name(&loaded.places.project),
+            home: loaded.places.home,
+        })
     }
 
     /// Whether runs use them and make new ones (`memory.enabled`).

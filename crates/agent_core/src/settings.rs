@@ -23,8 +23,8 @@ use agent_runtime::{
 use agent_store::{Clock, StoreSettings};
 use agent_tool::ToolOverride;
 
-use crate::BuildError;
-use crate::edges::{Edges, resolved};
+use crate::environment::{Environment, resolved};
+use crate::error::BuildError;
 use crate::overrides::Overrides;
 
 /// How long a commit waits for another program that has the database locked.
@@ -37,7 +37,7 @@ const RUN_COMMAND: &str = "code.run_command";
 pub(crate) struct Settings<'c> {
     pub(crate) config: &'c Config,
     pub(crate) places: ConfigPlaces,
-    pub(crate) edges: &'c Edges,
+    pub(crate) environment: &'c Environment,
     pub(crate) database: Option<PathBuf>,
 }
 
@@ -48,7 +48,7 @@ impl Settings<'_> {
         settings.api_key = model.key_variable().map(|variable| {
             let name = variable.to_owned();
             KeySource::new(variable, what, key, move || {
-                Edges::variable(&name).and_then(|value| value.into_string().ok())
+                Environment::variable(&name).and_then(|value| value.into_string().ok())
             })
         });
         settings.context_window = model.context_window;
@@ -59,8 +59,10 @@ impl Settings<'_> {
             max_backoff: Duration::from_millis(model.retry.max_backoff_ms),
         };
         settings.provider_options = model.provider_options.of(&model.provider).cloned().unwrap_or_default();
-        settings.proxy =
-            ProxySettings { https_proxy: self.edges.https_proxy.clone(), no_proxy: self.edges.no_proxy.clone() };
+        settings.proxy = ProxySettings {
+            https_proxy: self.environment.https_proxy.clone(),
+            no_proxy: self.environment.no_proxy.clone(),
+        };
         settings.allow_insecure = model.allow_insecure;
         settings
     }
@@ -85,9 +87,9 @@ impl Settings<'_> {
         let places = Places {
             project: self.places.project.clone(),
             write_roots: config.tools.allowed_write_roots.iter().map(at).collect(),
-            tmp: config.tools.allow_tmp_write.then(|| resolved(&self.edges.tmp)),
+            tmp: config.tools.allow_tmp_write.then(|| resolved(&self.environment.tmp)),
             home: self.places.home.clone(),
-            user_home: self.edges.user_home.as_deref().filter(|home| home.is_absolute()).map(resolved),
+            user_home: self.environment.user_home.as_deref().filter(|home| home.is_absolute()).map(resolved),
             memory_dir: at(&config.memory.memory_dir),
             wal_dir: at(&config.task.wal_dir),
             session_db: self.database(),
@@ -111,7 +113,7 @@ impl Settings<'_> {
         let timeout = |millis: u64| Duration::from_millis(millis.min(own));
         CodeToolSettings {
             rules,
-            path_var: self.edges.path.clone(),
+            path_var: self.environment.path.clone(),
             env: self.command_env(),
             reading_is_free: self.config.permissions.readonly_default == Stance::Allow,
             limits: CodeLimits {
@@ -146,7 +148,7 @@ impl Settings<'_> {
     /// What commands get of our environment: what the allowlist names, and nothing else.
     fn command_env(&self) -> Vec<(OsString, OsString)> {
         let names = &self.config.tools.env_allowlist;
-        names.iter().filter_map(|name| Some((OsString::from(name), Edges::variable(name)?))).collect()
+        names.iter().filter_map(|name| Some((OsString::from(name), Environment::variable(name)?))).collect()
     }
 
     /// Values that must never be stored or shown: those of the variables the configuration names (STO-10).
@@ -156,7 +158,7 @@ impl Settings<'_> {
         let named = std::iter::once(model.api_key_env.clone()).chain(profiles).filter(|name| !name.is_empty());
         KnownSecrets::new(
             named
-                .filter_map(|name| Some((Edges::variable(&name)?.into_string().ok()?, name)))
+                .filter_map(|name| Some((Environment::variable(&name)?.into_string().ok()?, name)))
                 .map(|(value, name)| (name, value)),
         )
     }
@@ -180,7 +182,7 @@ impl Settings<'_> {
             instructions: InstructionPlaces {
                 home: Some(self.places.home.clone()),
                 project: Some(self.places.project.clone()),
-                user_home: self.edges.user_home.clone(),
+                user_home: self.environment.user_home.clone(),
             },
             skills_dir: self.places.home.join("skills"),
         }
@@ -256,7 +258,7 @@ impl Settings<'_> {
             policy: self.policy(),
             permission_timeout: None,
             result_bytes: self.result_bytes(),
-            environment: environment(&self.places.project, &self.edges.today),
+            environment: environment(&self.places.project, &self.environment.today),
         }
     }
 

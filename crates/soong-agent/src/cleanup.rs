@@ -5,9 +5,9 @@ mod session;
 use std::collections::HashMap;
 use std::path::Path;
 
-use agent_core::{
-    Archive, ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult, SessionId, quote_argv,
-};
+use agent_core::archive::{Archive, ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult};
+use agent_core::id::SessionId;
+use agent_core::text::quote_argv;
 
 use crate::cli::{CleanupArtifacts, CleanupCommand};
 use crate::exit::{Exit, Failure, Outcome};

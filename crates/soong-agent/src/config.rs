@@ -1,6 +1,7 @@
 //! `soong-agent config path|template|check`.
 
-use agent_core::{ConfigReport, config_path, config_template, escape_for_terminal, inspect_config};
+use agent_core::config::{self, ConfigReport, Location};
+use agent_core::text::escape_for_terminal;
 
 use crate::cli::ConfigCommand;
 use crate::exit::{Exit, Outcome};
@@ -8,9 +9,12 @@ use crate::output::Output;
 
 pub(crate) fn run(command: ConfigCommand, output: &mut Output) -> Outcome {
     match command {
-        ConfigCommand::Path => output.page(&format!("{}\n", config_path()?.display())),
-        ConfigCommand::Template => output.page(&format!("{}\n", config_template())),
-        ConfigCommand::Check => output.page(&page(&inspect_config(None)?)),
+        ConfigCommand::Path => {
+            let file = Location::default().config_file()?;
+            output.page(&format!("{}\n", file.unwrap_or_default().display()));
+        }
+        ConfigCommand::Template => output.page(&format!("{}\n", config::template())),
+        ConfigCommand::Check => output.page(&page(&config::inspect(&Location::default())?)),
     }
     Ok(Exit::Completed)
 }
@@ -32,7 +36,7 @@ fn page(report: &ConfigReport) -> String {
          {:>9} reserved for the answer\n\
          {:>9} loaded instructions and catalogs, at most\n\
          {:>9} conversation; beyond that older turns are summarised, or left out\n",
-        report.file.display(),
+        report.origin,
         report.model,
         report.provider,
         report.base_url,

@@ -2,8 +2,10 @@
 
 use std::process::ExitCode;
 
-use agent_core::{BuildError, ErrorCode, ErrorPayload, Missing, RunResult, RunStatus, RuntimeError, StoreError};
+use agent_core::error::{BuildError, ErrorCode, ErrorPayload, Missing, RuntimeError, StoreError};
+use agent_core::runtime::{RunResult, RunStatus};
 
+use crate::hint;
 use crate::output::Output;
 
 /// What a command came to: nothing more to say, or what went wrong.
@@ -48,10 +50,10 @@ impl Exit {
     }
 
     /// The exit of a run that ended by itself.
-    pub(crate) fn of_run(result: &RunResult, unanswered: bool) -> Self {
+    pub(crate) fn of_run(result: &RunResult) -> Self {
         match result.status {
-            RunStatus::Completed if unanswered => Self::Unanswered,
-            RunStatus::Completed => Self::Completed,
+            RunStatus::Completed if result.unanswered.is_empty() => Self::Completed,
+            RunStatus::Completed => Self::Unanswered,
             RunStatus::Aborted | RunStatus::Cancelled => Self::Signal(2),
             RunStatus::Failed | RunStatus::Queued | RunStatus::Pending | RunStatus::Running => Self::Failed,
         }
@@ -77,24 +79,20 @@ impl Failure {
 
 impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
-        Self { exit: exit_of(error.code()), message: error.payload().message }
+        Self { exit: exit_of(error.code()), message: hint::of_build(&error) }
     }
 }
 
 impl From<RuntimeError> for Failure {
     fn from(error: RuntimeError) -> Self {
-        let message = error.payload().message;
-        match &error {
-            // A session id that is wrong is a wrong argument.
-            RuntimeError::Store(StoreError::SessionNotFound { .. }) => {
-                Self::usage(format!("{message}; `soong-agent sessions` lists those there are"))
-            }
-            RuntimeError::NotRebuilt { missing: Missing::Turn, .. } => Self::usage(message),
-            RuntimeError::Store(StoreError::SessionActive { .. }) => {
-                Self::failed(format!("{message}: wait until that has ended, or end it"))
-            }
-            other => Self { exit: exit_of(other.code()), message },
-        }
+        let exit = match &error {
+            // A session id or a turn that is wrong is a wrong argument.
+            RuntimeError::Store(StoreError::SessionNotFound { .. })
+            | RuntimeError::NotRebuilt { missing: Missing::Turn, .. } => Exit::Usage,
+            RuntimeError::Store(StoreError::SessionActive { .. }) => Exit::Failed,
+            other => exit_of(other.code()),
+        };
+        Self { exit, message: hint::of_runtime(&error) }
     }
 }
 
@@ -133,6 +131,9 @@ pub(crate) fn describe(error: &ErrorPayload) -> String {
 
 #[cfg(test)]
 mod tests {
+    use agent_core::model::Usage;
+    use agent_core::runtime::Unanswered;
+
     use super::*;
 
     /// CLI-4: the exit codes.
@@ -142,7 +143,23 @@ mod tests {
             .map(Exit::number);
         assert_eq!(numbers, [0, 1, 2, 3, 130, 143]);
         let of = |status, unanswered| {
-            Exit::of_run(&RunResult { status, end_reason: None, answer: None, error: None }, unanswered).number()
+            let call = Unanswered {
+                tool_call_id: "call_1".parse().unwrap(),
+                tool_name: "code.write_file".to_owned(),
+                reason: "nobody answered".to_owned(),
+            };
+            let unanswered = if unanswered { vec![call] } else { Vec::new() };
+            let usage = Usage::default();
+            Exit::of_run(&RunResult {
+                status,
+                end_reason: None,
+                answer: None,
+                error: None,
+                usage,
+                turns: 1,
+                unanswered,
+            })
+            .number()
         };
         assert_eq!(of(RunStatus::Completed, false), 0);
         assert_eq!(of(RunStatus::Completed, true), 3);

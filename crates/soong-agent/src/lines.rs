@@ -1,6 +1,7 @@
 //! Single lines about what happened in a run: the same words while it happens and when it is looked at later.
 
-use agent_core::{EventType, RuntimeEvent, escape_for_terminal, shorten};
+use agent_core::text::{escape_for_terminal, shorten};
+use agent_core::{EventType, RuntimeEvent};
 
 use crate::output::Colour;
 

@@ -4,13 +4,14 @@
 //! is deliberately *not* a place for how a run decides, nor for SQL or HTTP. Only this crate prints, and only it exits.
 //!
 //! Read in this order: [`cli`] (the command line), [`run`] (the main command), [`view`] (what people see), [`prompt`] (what
-//! they are asked), [`exit`] (what scripts see); then [`sessions`], [`replay`] and [`cleanup`], which look at what is
+//! they are asked), [`exit`] (what scripts see), [`hint`] (what to do about errors); then [`sessions`], [`replay`] and [`cleanup`], which look at what is
 //! [`stored`], and [`memory`], which looks at what is remembered.
 
 mod cleanup;
 mod cli;
 mod config;
 mod exit;
+mod hint;
 mod lines;
 mod memory;
 mod message;

@@ -1,8 +1,10 @@
 //! `soong-agent memory list|show|forget`.
 
-use agent_core::{
-    Memories, MemoryEntry, MemoryError, MemoryId, MemoryListing, Moment, Timestamp, escape_for_terminal, with_causes,
-};
+use agent_core::config::Location;
+use agent_core::error::{MemoryError, with_causes};
+use agent_core::event::Timestamp;
+use agent_core::memory::{Memories, MemoryEntry, MemoryId, MemoryListing, Moment};
+use agent_core::text::escape_for_terminal;
 
 use crate::cli::{MemoryCommand, MemoryListArguments};
 use crate::exit::{Exit, Failure, Outcome};
@@ -19,7 +21,7 @@ const SHOWN: usize = "mem_20261130".len() + 4;
 const WORDS: usize = 24;
 
 pub(crate) fn run(command: MemoryCommand, output: &mut Output) -> Outcome {
-    let memories = Memories::builder().open()?;
+    let memories = Memories::open(&Location::default())?;
     match command {
         MemoryCommand::List(arguments) => list(&memories, &arguments, output),
         MemoryCommand::Show { id } => show(&memories, &id, output),

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
-use agent_core::Timestamp;
+use agent_core::event::Timestamp;
 
 const SECOND: u64 = 1000;
 const MINUTE: u64 = 60 * SECOND;

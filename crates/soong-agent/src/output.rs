@@ -6,7 +6,7 @@ mod rows;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 
-use agent_core::{escape_for_terminal, shorten};
+use agent_core::text::{escape_for_terminal, shorten};
 use rustix::fs::fstat;
 use rustix::termios::{Winsize, tcgetwinsize};
 

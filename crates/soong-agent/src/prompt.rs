@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use agent_core::{CallbackError, PermissionCallback, PermissionDecision, PermissionRequest};
+use agent_core::permission::{CallbackError, PermissionCallback};
+use agent_core::{PermissionDecision, PermissionRequest};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use rustix::termios::{QueueSelector, tcflush};

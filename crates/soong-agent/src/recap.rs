@@ -1,6 +1,8 @@
 //! One line about a session that is gone on with.
 
-use agent_core::{Archive, SessionId, SessionListing, shorten};
+use agent_core::archive::{Archive, SessionListing};
+use agent_core::id::SessionId;
+use agent_core::text::shorten;
 
 use crate::lines::{counted, one_line};
 use crate::moment;

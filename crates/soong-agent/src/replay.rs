@@ -8,7 +8,10 @@ mod which;
 
 use std::path::Path;
 
-use agent_core::{AgentInfo, Archive, RunId, SessionId, SessionInfo, SessionListing, Standing, quote_argv};
+use agent_core::archive::{Archive, SessionListing, Standing};
+use agent_core::id::{RunId, SessionId};
+use agent_core::session::{AgentInfo, SessionInfo};
+use agent_core::text::quote_argv;
 
 use crate::cli::ReplayArguments;
 use crate::exit::{Exit, Failure, Outcome};

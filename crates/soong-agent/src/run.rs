@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agent_core::{
-    AgentRuntime, Background, EventStream, EventType, PermissionDecision, RunHandle, RuntimeError, RuntimeEvent,
-    SessionId, StartOptions, StoreError, quote_argv,
-};
+use agent_core::error::{RuntimeError, StoreError};
+use agent_core::event::EventStream;
+use agent_core::id::SessionId;
+use agent_core::runtime::Background;
+use agent_core::text::quote_argv;
+use agent_core::{AgentRuntime, EventType, PermissionDecision, RunHandle, RuntimeEvent, StartOptions};
 use tokio::sync::mpsc;
 
 use crate::cli::RunArguments;
@@ -173,7 +175,7 @@ async fn drive(
         wanted,
         signals,
         questions,
-        unanswered: false,
+        told_why_nobody_is_asked: false,
         cancelled_by: None,
         leaving: false,
         last: None,
@@ -190,7 +192,8 @@ struct Face<'o> {
     wanted: Wanted,
     signals: Signals,
     questions: mpsc::Receiver<Question>,
-    unanswered: bool,
+    /// It is said once.
+    told_why_nobody_is_asked: bool,
     cancelled_by: Option<u8>,
     /// The user cancelled twice.
     leaving: bool,
@@ -220,8 +223,8 @@ impl Face<'_> {
 
     fn see(&mut self, event: RuntimeEvent) {
         self.view.event(&event);
-        if event.event_type == EventType::ToolDenied && nobody_was_asked(&event) && !self.unanswered {
-            self.unanswered = true;
+        if event.event_type == EventType::ToolDenied && nobody_was_asked(&event) && !self.told_why_nobody_is_asked {
+            self.told_why_nobody_is_asked = true;
             self.view.note("there is no terminal to ask on; permissions.write_without_callback allows plain writes");
         }
         if matches!(event.event_type, EventType::LoopCompleted | EventType::LoopFailed | EventType::LoopAborted) {
@@ -251,7 +254,6 @@ impl Face<'_> {
             decision = reading.decision() => decision,
         };
         if let Some(what) = decision.metadata.get(PermissionDecision::UNANSWERED) {
-            self.unanswered = true;
             let what = what.as_str().unwrap_or_default().to_owned();
             self.view.output.ask("\n");
             self.view.note(&format!("denied, because nobody answered: {what}"));
@@ -329,7 +331,7 @@ impl Face<'_> {
         let result = self.run.wait().await;
         self.view.end(&result, self.last.as_ref());
         self.say_what_is_left();
-        let exit = signal.unwrap_or_else(|| Exit::of_run(&result, self.unanswered));
+        let exit = signal.unwrap_or_else(|| Exit::of_run(&result));
         match (self.afterwards(agent).await, signal) {
             // The second one.
             (Some(_), Some(signal)) => Left::AtOnce(signal),

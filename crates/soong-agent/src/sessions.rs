@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use agent_core::{Archive, Role, SessionFilter, SessionHit, SessionListing};
+use agent_core::archive::{Archive, SessionFilter, SessionHit, SessionListing};
+use agent_core::session::Role;
 
 use crate::cli::SessionsArguments;
 use crate::exit::{Exit, Failure, Outcome};

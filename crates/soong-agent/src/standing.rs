@@ -1,6 +1,7 @@
 //! How a session stands, in the words of a list.
 
-use agent_core::{RunStatus, SessionListing, Standing};
+use agent_core::archive::{SessionListing, Standing};
+use agent_core::runtime::RunStatus;
 
 use crate::lines;
 use crate::output::Colour;

@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use agent_core::{Archive, ArchiveBuilder, BuildError, SessionFilter, SessionId, project_name};
+use agent_core::archive::{self, Archive, SessionFilter};
+use agent_core::config::Location;
+use agent_core::error::BuildError;
+use agent_core::id::SessionId;
+use agent_core::session::project_name;
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
@@ -18,7 +22,7 @@ pub(crate) fn look(
     let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     runtime.block_on(async {
         survive_file_size_limit();
-        let archive = match ArchiveBuilder::default().open().await {
+        let archive = match archive::open(&Location::default()).await {
             Ok(archive) => archive,
             Err(BuildError::NothingStored { path }) => return nothing(&path, output),
             Err(error) => return Err(error.into()),

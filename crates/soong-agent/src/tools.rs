@@ -1,6 +1,8 @@
 //! `soong-agent tools [NAME]`.
 
-use agent_core::{ToolStatus, escape_for_terminal, inspect_tools, shorten, tool_reference};
+use agent_core::config::Location;
+use agent_core::text::{escape_for_terminal, shorten};
+use agent_core::tool::{self, ToolStatus};
 
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::Output;
@@ -9,7 +11,7 @@ use crate::output::Output;
 const DESCRIPTION_COLUMNS: usize = 72;
 
 pub(crate) fn run(name: Option<&str>, output: &mut Output) -> Outcome {
-    let tools = inspect_tools(None)?;
+    let tools = tool::inspect(&Location::default())?;
     let page = match name {
         None => list(&tools),
         Some(name) => page(found(name, &tools).ok_or_else(|| unknown(name, &tools))?),
@@ -53,7 +55,7 @@ fn page(tool: &ToolStatus) -> String {
         None if tool.asks => "Available; you are asked before each call.".to_owned(),
         None => "Available; runs unasked unless it touches sensitive files.".to_owned(),
     };
-    format!("{}\n{state}\n", tool_reference(&tool.definition))
+    format!("{}\n{state}\n", tool::reference(&tool.definition))
 }
 
 fn unknown(name: &str, tools: &[ToolStatus]) -> Failure {

@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use agent_core::{EventType, RunResult, RuntimeEvent, SessionId};
+use agent_core::id::SessionId;
+use agent_core::runtime::RunResult;
+use agent_core::{EventType, RuntimeEvent};
 
 use crate::exit::describe;
 use crate::lines::{self, text};

@@ -9,7 +9,11 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 
-use agent_core::{ContentBlock, EventType, Node, NodeType, Role, RuntimeEvent, SessionId, Usage};
+use agent_core::id::SessionId;
+use agent_core::message::ContentBlock;
+use agent_core::model::Usage;
+use agent_core::session::{Node, NodeType, Role};
+use agent_core::{EventType, RuntimeEvent};
 use agent_store::{Clock, SessionStore, SqliteStore, StoreSettings};
 use agent_testkit::TestHome;
 

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use agent_core::{AgentRuntime, ModelStream, ProviderAdapter, ProviderFactory, RunStatus, StartOptions};
+use agent_core::model::{ModelStream, ProviderAdapter, ProviderFactory};
+use agent_core::runtime::RunStatus;
+use agent_core::{AgentRuntime, StartOptions};
 use agent_engine::{PINNED, Path, TokenCounter};
 use agent_protocol::{
     ContentBlock, ModelEvent, ModelRequest, Node, NodeType, Object, Reply, StopKind, StopReason, Usage,

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use agent_core::ArchiveBuilder;
+use agent_core::config::Location;
 use agent_protocol::{ContentBlock, Object};
 use agent_testkit::TestHome;
 use rusqlite::{Connection, OpenFlags};
@@ -57,7 +57,7 @@ pub(super) fn measure(bench: &Bench, home: &TestHome, long: &Long) -> Result<Vec
 /// Reads it page by page, as the command does, and drops each page.
 fn replay(home: &TestHome, long: &Long, include_sensitive: bool) -> Result<Duration, BenchError> {
     super::threads()?.block_on(async {
-        let archive = ArchiveBuilder::default().home_dir(&home.home).open().await?;
+        let archive = agent_core::archive::open(&Location::default().home_dir(&home.home)).await?;
         let began = Instant::now();
         let mut replay = archive.replay_session(&long.session_id, None, None, include_sensitive).await?;
         let (mut events, mut nodes) = (0, 0);

@@ -139,9 +139,9 @@ impl Report {
     }
 
     pub(crate) fn empty(&mut self) {
-        let wrong = "the file is empty".to_owned();
+        let wrong = "the configuration is empty".to_owned();
         let expected =
-            "an empty file does not stand for the defaults, since it may be the rest of a failed write".to_owned();
+            "an empty one does not stand for the defaults, since it may be the rest of a failed write".to_owned();
         self.push(ProblemKind::Empty, "", &Some(0..0), wrong, Some(expected));
     }
 

@@ -3,10 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use agent_core::{
-    DecisionKind, ErrorCode, ErrorPayload, EventType, ModelEvent, ModelRequest, ModelStream, Permission,
-    ProviderAdapter, ProviderFactory, ProviderRegistry, RegisterError, Reply, RunStatus, StopKind, StopReason, Usage,
+use agent_core::EventType;
+use agent_core::error::{ErrorCode, ErrorPayload, RegisterError};
+use agent_core::model::{
+    ModelEvent, ModelRequest, ModelStream, ProviderAdapter, ProviderFactory, ProviderRegistry, Reply, StopKind,
+    StopReason, Usage,
 };
+use agent_core::permission::DecisionKind;
+use agent_core::runtime::RunStatus;
+use agent_core::tool::Permission;
 use agent_testkit::{Call, Protocol, Reply as Scripted};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -38,10 +43,10 @@ fn own(events: Vec<ModelEvent>) -> ProviderFactory {
 
 fn reply(text: &str) -> Reply {
     Reply {
-        content: vec![agent_core::ContentBlock::text(text)],
+        content: vec![agent_core::message::ContentBlock::text(text)],
         usage: Usage::default(),
         stop: StopReason::new(StopKind::EndTurn),
-        metadata: agent_core::Object::new(),
+        metadata: agent_core::message::Object::new(),
     }
 }
 

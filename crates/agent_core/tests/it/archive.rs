@@ -1,9 +1,12 @@
 //! Looking back: lists, searches, replays, and what they do not show (API-6, STO-9, STO-10).
 
-use agent_core::{
-    Archive, ArchiveBuilder, BuildError, DecisionKind, ErrorCode, EventType, Node, NodeId, Replay, RuntimeError,
-    RuntimeEvent, SessionFilter, SessionId, Standing, StoreError,
-};
+use agent_core::archive::{Archive, Replay, SessionFilter, Standing};
+use agent_core::config::Location;
+use agent_core::error::{BuildError, ErrorCode, RuntimeError, StoreError};
+use agent_core::id::{NodeId, SessionId};
+use agent_core::permission::DecisionKind;
+use agent_core::session::Node;
+use agent_core::{EventType, RuntimeEvent};
 use agent_protocol::EventDraft;
 use agent_store::Write;
 use agent_testkit::{Call, Protocol, Reply};
@@ -15,7 +18,7 @@ use crate::support::{World, run, run_in};
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 
 pub(crate) async fn archive(world: &World) -> Archive {
-    ArchiveBuilder::default().home_dir(&world.home.home).open().await.expect("something is stored")
+    agent_core::archive::open(&Location::default().home_dir(&world.home.home)).await.expect("something is stored")
 }
 
 fn texts(nodes: &[Node]) -> Vec<String> {
@@ -178,7 +181,7 @@ async fn sessions_are_listed() {
     let third = run(&runtime, "Third project question.").await;
     run_in(&runtime, &first.session_id, "More of the first.").await;
 
-    let ids = |listed: &[agent_core::SessionListing]| -> Vec<SessionId> {
+    let ids = |listed: &[agent_core::archive::SessionListing]| -> Vec<SessionId> {
         listed.iter().map(|listing| listing.summary.session.session_id.clone()).collect()
     };
     let all = runtime.list_sessions(10, 0).await.unwrap();
@@ -188,7 +191,7 @@ async fn sessions_are_listed() {
     let filter = SessionFilter { cwd: Some(world.home.project.display().to_string()) };
     assert_eq!(ids(&runtime.archive().list_sessions(&filter, 10, 0).await.unwrap()), order[..2]);
     assert_eq!(all[0].summary.first_message.as_deref(), Some("First project question."));
-    assert_eq!((all[0].summary.runs, all[0].standing), (2, Standing::Ended(agent_core::RunStatus::Completed)));
+    assert_eq!((all[0].summary.runs, all[0].standing), (2, Standing::Ended(agent_core::runtime::RunStatus::Completed)));
     for listing in &all {
         assert_eq!(runtime.archive().session(&listing.summary.session.session_id).await.unwrap(), *listing);
     }
@@ -229,7 +232,7 @@ async fn a_crash_is_seen() {
 #[tokio::test]
 async fn what_is_not_there() {
     let world = World::new("not_there", Protocol::OpenAi).await;
-    let nowhere = ArchiveBuilder::default().home_dir(&world.home.home).open().await.err().unwrap();
+    let nowhere = agent_core::archive::open(&Location::default().home_dir(&world.home.home)).await.err().unwrap();
     assert!(
         matches!(&nowhere, BuildError::NothingStored { path } if path.ends_with("home/sessions.sqlite")),
         "{nowhere}"
@@ -249,8 +252,8 @@ async fn what_is_not_there() {
     for error in [
         runtime.get_node_path(&node).await.unwrap_err(),
         runtime.switch_node(&session, &node).await.unwrap_err(),
-        runtime.delete_artifact(&agent_core::ArtifactId::parse("art_none").unwrap()).await.unwrap_err(),
-        runtime.replay_run(&agent_core::RunId::parse("run_none").unwrap(), false).await.err().unwrap(),
+        runtime.delete_artifact(&agent_core::id::ArtifactId::parse("art_none").unwrap()).await.unwrap_err(),
+        runtime.replay_run(&agent_core::id::RunId::parse("run_none").unwrap(), false).await.err().unwrap(),
     ] {
         assert!(error.to_string().contains("none") && error.code() == ErrorCode::ValidationError, "{error}");
     }
@@ -276,9 +279,9 @@ async fn the_database_is_found() {
     runtime.close().await;
     assert!(archive(&world).await.session(&ran.session_id).await.is_ok());
     std::fs::remove_file(world.home.config_path()).unwrap();
-    let builder = || ArchiveBuilder::default().home_dir(&world.home.home);
-    assert!(matches!(builder().open().await, Err(BuildError::Config(_))));
-    let given = builder().session_db_path(&elsewhere).open().await.unwrap();
+    let location = Location::default().home_dir(&world.home.home);
+    assert!(matches!(agent_core::archive::open(&location).await, Err(BuildError::Config(_))));
+    let given = agent_core::archive::open(&location.session_db_path(&elsewhere)).await.unwrap();
     assert!(given.session(&ran.session_id).await.is_ok());
     given.close().await;
     assert!(given.session(&ran.session_id).await.is_err(), "closed");
@@ -290,7 +293,7 @@ async fn an_empty_database_beside_a_log() {
     let world = World::new("empty_beside_log", Protocol::OpenAi).await;
     world.home.write("home/sessions.sqlite", "");
     world.home.write("home/sessions.sqlite-wal", "something");
-    let error = ArchiveBuilder::default().home_dir(&world.home.home).open().await.err().unwrap();
+    let error = agent_core::archive::open(&Location::default().home_dir(&world.home.home)).await.err().unwrap();
     assert!(error.to_string().contains("it is damaged"), "{error}");
     assert_eq!(std::fs::read_to_string(world.home.home.join("sessions.sqlite-wal")).unwrap(), "something");
 }

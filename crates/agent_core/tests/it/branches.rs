@@ -1,6 +1,8 @@
 //! Going on from an earlier point (STO-7, STO-8).
 
-use agent_core::{AgentRuntime, BranchError, ErrorCode, NodeId, RuntimeError, SessionId, StartOptions, StoreError};
+use agent_core::error::{BranchError, ErrorCode, RuntimeError, StoreError};
+use agent_core::id::{NodeId, SessionId};
+use agent_core::{AgentRuntime, StartOptions};
 use agent_testkit::{Call, Protocol, Reply};
 use serde_json::json;
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_core::{
-    CallContext, CallbackError, EndReason, EventType, FnTool, Object, Permission, PermissionCallback,
-    PermissionDecision, PermissionRequest, StartOptions, ToolClass,
-};
+use agent_core::message::Object;
+use agent_core::permission::{CallbackError, PermissionCallback};
+use agent_core::runtime::EndReason;
+use agent_core::tool::{CallContext, FnTool, Permission, ToolClass};
+use agent_core::{EventType, PermissionDecision, PermissionRequest, StartOptions};
 use agent_testkit::{Call, Delivery, Protocol, Reply};
 use futures::FutureExt;
 use futures::future::BoxFuture;

@@ -6,7 +6,9 @@ mod killed;
 
 use std::collections::HashSet;
 
-use agent_core::{EventType, Node, NodeType, Role, RuntimeEvent, SessionId, StartOptions};
+use agent_core::id::SessionId;
+use agent_core::session::{Node, NodeType, Role};
+use agent_core::{EventType, RuntimeEvent, StartOptions};
 use agent_store::SessionStore;
 use agent_testkit::Protocol;
 use serde_json::json;
@@ -62,7 +64,8 @@ async fn children_work_beside_their_parent() {
     let mut sorted = kinds.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, [("fork", "completed"), ("sub", "completed"), ("sub", "completed")]);
-    let told = |child: &agent_core::AgentInfo| child.result.as_ref().unwrap()["summary"].as_str().unwrap().to_owned();
+    let told =
+        |child: &agent_core::session::AgentInfo| child.result.as_ref().unwrap()["summary"].as_str().unwrap().to_owned();
     let told: HashSet<_> = children.iter().map(told).collect();
     assert_eq!(told, ["Task A is done.", "Task B is done.", "Task C is done."].map(str::to_owned).into());
 

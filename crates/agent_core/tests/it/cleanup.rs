@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use agent_core::{
-    AgentRuntime, ArtifactCleanup, ArtifactId, CleanupReason, CleanupResult, ErrorCode, RuntimeError, StartOptions,
-    StoreError, Timestamp,
-};
+use agent_core::archive::{ArtifactCleanup, CleanupReason, CleanupResult};
+use agent_core::error::{ErrorCode, RuntimeError, StoreError};
+use agent_core::event::Timestamp;
+use agent_core::id::ArtifactId;
+use agent_core::{AgentRuntime, StartOptions};
 use agent_testkit::{Protocol, Reply};
 
 use crate::archive::archive;

@@ -3,7 +3,10 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use agent_core::{AgentRuntime, EventType, NodeType, SessionFilter, SessionId, StartOptions};
+use agent_core::archive::SessionFilter;
+use agent_core::id::SessionId;
+use agent_core::session::NodeType;
+use agent_core::{AgentRuntime, EventType, StartOptions};
 use agent_testkit::{Call, Gate, Protocol, RecordedRequest, Reply};
 use serde_json::json;
 
@@ -67,7 +70,7 @@ fn holding_the_first_summary(world: &World) -> Gate {
 }
 
 /// The nodes of a session's active path.
-async fn path(runtime: &AgentRuntime, session: &SessionId) -> Vec<agent_core::Node> {
+async fn path(runtime: &AgentRuntime, session: &SessionId) -> Vec<agent_core::session::Node> {
     let listed = runtime.archive().list_sessions(&SessionFilter::default(), 10, 0).await.unwrap();
     let row = listed.into_iter().find(|row| row.summary.session.session_id == *session).unwrap();
     runtime.get_node_path(&row.summary.session.active_node_id.unwrap()).await.unwrap()

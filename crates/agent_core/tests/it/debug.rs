@@ -1,6 +1,6 @@
 //! What is kept when somebody debugs (PRV-14).
 
-use agent_core::ArtifactCleanup;
+use agent_core::archive::ArtifactCleanup;
 use agent_testkit::{Protocol, Reply};
 
 use crate::support::{World, run, run_in};

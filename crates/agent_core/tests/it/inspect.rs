@@ -2,12 +2,17 @@
 
 use std::sync::{Arc, Mutex};
 
-use agent_core::{
-    Archive, ArchiveBuilder, CompactionOutcome, ContentBlock, ContextEntry, ErrorCode, ErrorPayload, EventType,
-    Missing, ModelEvent, ModelFault, ModelRequest, ModelStream, Object, Permission, ProviderAdapter, ProviderFactory,
-    RebuildError, Reply, RunId, RuntimeError, SessionFilter, SessionId, StopKind, StopReason, ToolCall, ToolCallId,
+use agent_core::EventType;
+use agent_core::archive::{Archive, CompactionOutcome, ContextEntry, SessionFilter};
+use agent_core::config::Location;
+use agent_core::error::{ErrorCode, ErrorPayload, Missing, RebuildError, RuntimeError};
+use agent_core::id::{RunId, SessionId, ToolCallId};
+use agent_core::message::{ContentBlock, Object};
+use agent_core::model::{
+    ModelEvent, ModelFault, ModelRequest, ModelStream, ProviderAdapter, ProviderFactory, Reply, StopKind, StopReason,
     Usage,
 };
+use agent_core::tool::{Permission, ToolCall};
 use agent_engine::{BudgetConfig, Budgets};
 use agent_protocol::EventDraft;
 use agent_store::Write;
@@ -150,7 +155,7 @@ async fn past_requests_are_rebuilt() {
     runtime.close().await;
     let seen = asked.lock().unwrap().clone();
     assert_ne!(seen[0].tools, seen.last().unwrap().tools, "the tools have changed");
-    let archive = ArchiveBuilder::default().home_dir(&world.home.home).open().await.unwrap();
+    let archive = agent_core::archive::open(&Location::default().home_dir(&world.home.home)).await.unwrap();
     assert_eq!(compare(&archive, &runs, &seen).await, seen.len());
     archive.close().await;
 }
@@ -201,7 +206,7 @@ async fn requests_with_a_summary_are_rebuilt() {
 
         let runs: Vec<_> = ran.iter().map(|ran| ran.events[0].run_id.clone().unwrap()).collect();
         let seen = asked.lock().unwrap().clone();
-        let archive = ArchiveBuilder::default().home_dir(&world.home.home).open().await.unwrap();
+        let archive = agent_core::archive::open(&Location::default().home_dir(&world.home.home)).await.unwrap();
         assert_eq!(compare(&archive, &runs, &seen).await, seen.len(), "{name}");
         let last = archive.inspect_run(runs.last().unwrap(), false).await.unwrap().turns[0].request_context();
         assert!(last.summary.is_some() && last.turns_gone() == Some(0), "{name}: {last:?}");
@@ -378,7 +383,7 @@ async fn what_is_missing_is_named() {
         let blob = Write::Blob { hash: empty.clone(), bytes: b"[]".as_slice().into() };
         stored.commit(&kept, vec![Write::Event(event), blob]).await;
     }
-    let archive = ArchiveBuilder::default().home_dir(&world.home.home).open().await.unwrap();
+    let archive = agent_core::archive::open(&Location::default().home_dir(&world.home.home)).await.unwrap();
     let of = |name: &str| RunId::parse(&format!("run_{name}")).unwrap();
     let missing = async |name: &str, turn| match archive.inspect_turn(&of(name), turn, false).await {
         Err(error @ RuntimeError::NotRebuilt { .. }) => {

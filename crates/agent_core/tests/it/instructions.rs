@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use agent_core::{CallContext, DecisionKind, ErrorPayload, EventType, FnTool, Object, Permission, ToolClass};
+use agent_core::EventType;
+use agent_core::error::ErrorPayload;
+use agent_core::message::Object;
+use agent_core::permission::DecisionKind;
+use agent_core::tool::{CallContext, FnTool, Permission, ToolClass};
 use agent_testkit::{Call, Protocol, RecordedRequest, Reply};
 use serde_json::{Value, json};
 

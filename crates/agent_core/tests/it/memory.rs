@@ -11,7 +11,9 @@ mod triggers;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agent_core::{AgentRuntime, EventType, Object, SessionId};
+use agent_core::id::SessionId;
+use agent_core::message::Object;
+use agent_core::{AgentRuntime, EventType};
 use agent_testkit::{Protocol, RecordedRequest, Reply};
 use serde_json::{Value, json};
 

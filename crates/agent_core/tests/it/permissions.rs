@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use agent_core::{
-    CallbackError, DecisionKind, ErrorCode, EventType, PermissionCallback, PermissionDecision, PermissionRequest,
-};
+use agent_core::error::ErrorCode;
+use agent_core::permission::{CallbackError, DecisionKind, PermissionCallback};
+use agent_core::{EventType, PermissionDecision, PermissionRequest};
 use agent_testkit::{Call, Protocol, Reply};
 use futures::FutureExt;
 use futures::future::BoxFuture;

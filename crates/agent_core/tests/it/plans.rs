@@ -1,6 +1,8 @@
 //! Instructions for plans and tasks (PLN-1, PLN-2, PLN-4).
 
-use agent_core::{DecisionKind, EventType, Node, NodeType};
+use agent_core::EventType;
+use agent_core::permission::DecisionKind;
+use agent_core::session::{Node, NodeType};
 use agent_testkit::{Call, Protocol, RecordedRequest, Reply};
 use serde_json::json;
 

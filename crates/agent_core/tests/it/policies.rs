@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use agent_core::{
-    CallContext, CallbackError, DecisionKind, ErrorPayload, EventType, FnTool, Object, Permission, PermissionCallback,
-    PermissionDecision, PermissionRequest, Prepared, RegisterError, StartOptions, Tool, ToolClass, ToolDefinition,
-};
+use agent_core::error::{ErrorPayload, RegisterError};
+use agent_core::message::Object;
+use agent_core::permission::{CallbackError, DecisionKind, PermissionCallback};
+use agent_core::tool::{CallContext, FnTool, Permission, Prepared, Tool, ToolClass};
+use agent_core::{EventType, PermissionDecision, PermissionRequest, StartOptions, ToolDefinition};
 use agent_testkit::{Call, Protocol, Reply};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -239,7 +240,7 @@ async fn overrides() {
     runtime
         .register_tool(slow, |_, context| async move {
             context.cancel.cancelled().await;
-            Err(ErrorPayload::new(agent_core::ErrorCode::Cancelled, "stopped"))
+            Err(ErrorPayload::new(agent_core::error::ErrorCode::Cancelled, "stopped"))
         })
         .unwrap();
     let ran = run(&runtime, "Go.").await;
@@ -404,7 +405,7 @@ async fn shapes_of_secrets_are_not_shown() {
     let said = secret.clone();
     runtime
         .register_tool(definition("my.fails", Permission::Readonly), move |_, _| {
-            let error = ErrorPayload::new(agent_core::ErrorCode::InternalError, format!("cannot use {said}"));
+            let error = ErrorPayload::new(agent_core::error::ErrorCode::InternalError, format!("cannot use {said}"));
             async { Err(error) }
         })
         .unwrap();

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use agent_core::{
-    AgentRuntime, DecisionKind, EndReason, ErrorCode, EventType, Permission, RunHandle, RunStatus, SessionId,
-    StartOptions,
-};
+use agent_core::error::ErrorCode;
+use agent_core::id::SessionId;
+use agent_core::permission::DecisionKind;
+use agent_core::runtime::{EndReason, RunStatus};
+use agent_core::tool::Permission;
+use agent_core::{AgentRuntime, EventType, RunHandle, StartOptions};
 use agent_testkit::{Call, Delivery, Protocol, Reply};
 use serde_json::json;
 

@@ -2,9 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use agent_core::{
-    BuildError, DecisionKind, ErrorCode, EventType, Permission, RunMode, RunStatus, RuntimeError, StartOptions,
-};
+use agent_core::error::{BuildError, ErrorCode, RuntimeError};
+use agent_core::permission::DecisionKind;
+use agent_core::runtime::{RunMode, RunStatus};
+use agent_core::tool::Permission;
+use agent_core::{EventType, StartOptions};
 use agent_testkit::{Call, Protocol, Reply, Stop};
 use serde_json::json;
 

@@ -1,6 +1,7 @@
 //! Sessions over several runs and several runtimes.
 
-use agent_core::{ErrorCode, StartOptions};
+use agent_core::StartOptions;
+use agent_core::error::ErrorCode;
 use agent_testkit::{Call, Protocol, Reply};
 use serde_json::json;
 
@@ -67,7 +68,7 @@ async fn a_session_has_one_owner() {
 async fn no_such_session() {
     let world = World::new("no_such_session", Protocol::OpenAi).await;
     let runtime = world.runtime().await;
-    let id = agent_core::SessionId::parse("sess_nonesuch").unwrap();
+    let id = agent_core::id::SessionId::parse("sess_nonesuch").unwrap();
     let error = runtime.start("Hi", StartOptions { session_id: Some(id), mode: None }).await.err().unwrap();
     assert!(error.to_string().contains("sess_nonesuch"), "{error}");
     runtime.close().await;
@@ -90,7 +91,7 @@ async fn somebody_elses_change_is_not_overwritten() {
     runtime.close().await;
     drop(runtime);
     world.home.write("project/f.txt", "one\ntheirs\n");
-    let (runtime, _) = world.answering(agent_core::DecisionKind::AllowOnce).await;
+    let (runtime, _) = world.answering(agent_core::permission::DecisionKind::AllowOnce).await;
     let ran = run_in(&runtime, &first.session_id, "Overwrite it.").await;
     assert_eq!(ran.of_type(agent_core::EventType::ToolFailed)[0].payload["error"]["code"], "path_conflict");
     assert_eq!(world.file("f.txt").as_deref(), Some("one\ntheirs\n"));

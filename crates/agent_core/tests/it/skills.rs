@@ -1,6 +1,9 @@
 //! Skills: loaded by the model, kept while they are needed, once each (SKL-2, SKL-3).
 
-use agent_core::{AgentRuntime, ContentBlock, EventType, Node, NodeType, SessionId};
+use agent_core::id::SessionId;
+use agent_core::message::ContentBlock;
+use agent_core::session::{Node, NodeType};
+use agent_core::{AgentRuntime, EventType};
 use agent_testkit::{Call, Protocol, RecordedRequest, Reply};
 use serde_json::{Value, json};
 

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use agent_core::{
-    AgentId, ArtifactId, CallContext, ContentBlock, ErrorPayload, FnTool, NodeId, NodeType, Object, Permission, Role,
-    RunId, RunStatus, SessionId, ToolClass,
-};
+use agent_core::error::ErrorPayload;
+use agent_core::id::{AgentId, ArtifactId, NodeId, RunId, SessionId};
+use agent_core::message::{ContentBlock, Object};
+use agent_core::runtime::RunStatus;
+use agent_core::session::{NodeType, Role};
+use agent_core::tool::{CallContext, FnTool, Permission, ToolClass};
 use agent_protocol::{AgentStatus, AgentType, EndReason, NodeDraft, RunPatch, Usage};
 use agent_store::{
     ArtifactWriter, Clock, Commit, Lease, NewAgent, NewRun, NewSession, SessionStore, SqliteStore, StoreSettings, Write,

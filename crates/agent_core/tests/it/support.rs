@@ -3,10 +3,15 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use agent_core::error::ErrorPayload;
+use agent_core::id::SessionId;
+use agent_core::message::Object;
+use agent_core::permission::{CallbackError, DecisionKind, PermissionCallback};
+use agent_core::runtime::{AgentRuntimeBuilder, RunResult};
+use agent_core::tool::{CallContext, FnTool, Permission, ToolClass};
 use agent_core::{
-    AgentRuntime, AgentRuntimeBuilder, CallContext, CallbackError, DecisionKind, ErrorPayload, EventType, FnTool,
-    Object, Permission, PermissionCallback, PermissionDecision, PermissionRequest, RunHandle, RunResult, RuntimeEvent,
-    SessionId, StartOptions, ToolClass, ToolDefinition,
+    AgentRuntime, EventType, PermissionDecision, PermissionRequest, RunHandle, RuntimeEvent, StartOptions,
+    ToolDefinition,
 };
 use agent_testkit::{Protocol, ScriptedServer, TestHome};
 use futures::FutureExt;

@@ -1,8 +1,9 @@
 //! `soong-agent cleanup session`.
 
-use agent_core::{
-    Archive, ArtifactCleanup, DeletedSession, RuntimeError, SessionId, SessionListing, StoreError, shorten,
-};
+use agent_core::archive::{Archive, ArtifactCleanup, DeletedSession, SessionListing};
+use agent_core::error::{RuntimeError, StoreError};
+use agent_core::id::SessionId;
+use agent_core::text::shorten;
 
 use crate::exit::{Exit, Failure, Outcome};
 use crate::lines::{counted, one_line, whole_line};

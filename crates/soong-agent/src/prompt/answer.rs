@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use agent_core::{DecisionKind, PermissionDecision};
+use agent_core::PermissionDecision;
+use agent_core::permission::DecisionKind;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::Channel;

@@ -4,7 +4,8 @@
 //! written by a model, so no row begins with words of others: `  | ` stands before each line of what the call would do, a
 //! label before each fact, and a row with `:` in place of either goes on with the one above.
 
-use agent_core::{PermissionRequest, escape_for_terminal};
+use agent_core::PermissionRequest;
+use agent_core::text::escape_for_terminal;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::output::{Breaks, Width, wrapped};

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use agent_core::{AgentId, Node, NodeId, RunId};
+use agent_core::id::{AgentId, NodeId, RunId};
+use agent_core::session::Node;
 
 /// What a timeline has seen of the tree so far.
 #[derive(Default)]

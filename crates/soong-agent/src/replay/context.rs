@@ -3,10 +3,12 @@
 mod block;
 mod table;
 
-use agent_core::{
-    CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextRun, Estimates, EventType, RequestOutcome,
-    RequestReport, RunId, Timestamp,
+use agent_core::EventType;
+use agent_core::archive::{
+    CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextRun, Estimates, RequestOutcome, RequestReport,
 };
+use agent_core::event::Timestamp;
+use agent_core::id::RunId;
 
 use super::Ending;
 use super::rows::Rows;

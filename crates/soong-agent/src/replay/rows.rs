@@ -1,6 +1,8 @@
 //! The rows of a page: what each is about stands at its beginning.
 
-use agent_core::{RunId, Timestamp, escape_for_terminal};
+use agent_core::event::Timestamp;
+use agent_core::id::RunId;
+use agent_core::text::escape_for_terminal;
 
 use crate::lines::in_line;
 use crate::moment;

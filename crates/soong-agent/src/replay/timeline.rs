@@ -5,10 +5,13 @@
 
 use std::collections::HashMap;
 
-use agent_core::{
-    AgentId, ArtifactInfo, ContentBlock, EventType, Node, NodeId, NodeType, ReplayPage, Role, RunId, RuntimeEvent,
-    Timestamp, escape_for_terminal,
-};
+use agent_core::archive::ReplayPage;
+use agent_core::event::Timestamp;
+use agent_core::id::{AgentId, NodeId, RunId};
+use agent_core::message::ContentBlock;
+use agent_core::session::{ArtifactInfo, Node, NodeType, Role};
+use agent_core::text::escape_for_terminal;
+use agent_core::{EventType, RuntimeEvent};
 
 use super::branches::{Branch, Branches};
 use super::rows::Rows;

@@ -1,6 +1,8 @@
 //! Which run of a session is meant.
 
-use agent_core::{Archive, EventType, RunId, RuntimeEvent, SessionId};
+use agent_core::archive::Archive;
+use agent_core::id::{RunId, SessionId};
+use agent_core::{EventType, RuntimeEvent};
 
 use crate::exit::Failure;
 use crate::lines::{counted, text};

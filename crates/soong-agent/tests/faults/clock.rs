@@ -4,7 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use agent_core::{AgentId, ContentBlock, EventType, NodeId, NodeType, Object, Role, RunId, RunStatus, SessionId};
+use agent_core::EventType;
+use agent_core::id::{AgentId, NodeId, RunId, SessionId};
+use agent_core::message::{ContentBlock, Object};
+use agent_core::runtime::RunStatus;
+use agent_core::session::{NodeType, Role};
 use agent_protocol::{AgentType, EventDraft, NodeDraft};
 use agent_store::{
     ClaimedSession, Clock, Commit, Lease, NewRun, NewSession, SessionStore, SqliteStore, StoreSettings, Write,

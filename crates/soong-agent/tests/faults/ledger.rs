@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
 
-use agent_core::{Node, NodeType, Role};
+use agent_core::session::{Node, NodeType, Role};
 use agent_testkit::RecordedRequest;
 use serde_json::Value;
 

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use agent_core::{ContentBlock, Node, Role, RuntimeEvent, SessionId};
+use agent_core::RuntimeEvent;
+use agent_core::id::SessionId;
+use agent_core::message::ContentBlock;
+use agent_core::session::{Node, Role};
 use agent_store::{SessionStore, SqliteStore, StoreError};
 use rusqlite::{Connection, OpenFlags};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agent_core::Node;
+use agent_core::session::Node;
 use agent_testkit::Protocol;
 use rustix::process::Signal;
 

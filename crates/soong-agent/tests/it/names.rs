@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use agent_core::{AgentId, RunId, SessionId};
+use agent_core::id::{AgentId, RunId, SessionId};
 use agent_protocol::{AgentType, EventDraft, EventType, Object, RunStatus};
 use agent_store::{Commit, NewRun, NewSession, SessionStore, Write};
 use agent_testkit::Reply;

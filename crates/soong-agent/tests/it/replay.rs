@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::ChildStdout;
 
-use agent_core::{ArchiveBuilder, SessionId};
+use agent_core::config::Location;
+use agent_core::id::SessionId;
 use agent_testkit::Reply;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -188,7 +189,7 @@ fn another_branch() {
     world.goes_on(&session);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let archive = ArchiveBuilder::default().home_dir(&world.home.home).open().await.unwrap();
+        let archive = agent_core::archive::open(&Location::default().home_dir(&world.home.home)).await.unwrap();
         archive.switch_node(&SessionId::parse(&session).unwrap(), &answer).await.unwrap();
         archive.close().await;
     });

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use agent_core::{RuntimeEvent, SessionId};
+use agent_core::RuntimeEvent;
+use agent_core::id::SessionId;
 use agent_store::{Clock, SessionStore, SqliteStore, StoreSettings};
 use agent_testkit::{Call, Protocol, Reply, ScriptedServer, TestHome};
 use rustix::process::{Pid, Signal, kill_process};

@@ -5,11 +5,17 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use agent_core::{
-    AgentRuntime, AgentRuntimeBuilder, CallContext, ContentBlock, ErrorCode, ErrorPayload, ModelEvent, ModelFault,
-    ModelRequest, ModelStream, Object, Permission, Prepared, ProviderAdapter, ProviderFactory, Reply, Role, RunStatus,
-    StopKind, StopReason, Tool, ToolCall, ToolCallId, ToolClass, ToolDefinition, ToolOutput, Usage,
+use agent_core::error::{ErrorCode, ErrorPayload};
+use agent_core::id::ToolCallId;
+use agent_core::message::{ContentBlock, Object};
+use agent_core::model::{
+    ModelEvent, ModelFault, ModelRequest, ModelStream, ProviderAdapter, ProviderFactory, Reply, StopKind, StopReason,
+    Usage,
 };
+use agent_core::runtime::{AgentRuntimeBuilder, RunStatus};
+use agent_core::session::Role;
+use agent_core::tool::{CallContext, Permission, Prepared, Tool, ToolCall, ToolClass, ToolOutput};
+use agent_core::{AgentRuntime, ToolDefinition};
 use agent_policy::Facts;
 use agent_tool::{ChildKind, ChildTask};
 use futures::future::BoxFuture;

@@ -1,6 +1,7 @@
 //! Agents that write to the same files (COD-5, AGT-C06).
 
-use agent_core::{DecisionKind, EventType};
+use agent_core::EventType;
+use agent_core::permission::DecisionKind;
 use agent_testkit::Protocol;
 use serde_json::json;
 

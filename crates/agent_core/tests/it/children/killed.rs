@@ -3,7 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use agent_core::{SessionId, StartOptions};
+use agent_core::StartOptions;
+use agent_core::id::SessionId;
 use agent_testkit::Protocol;
 
 use super::actors::{Actors, Say, text_of};

@@ -1,6 +1,9 @@
 //! What children do among themselves (MEM-4).
 
-use agent_core::{AgentId, NodeId, Object, RunId, SessionId, StartOptions, project_name};
+use agent_core::StartOptions;
+use agent_core::id::{AgentId, NodeId, RunId, SessionId};
+use agent_core::message::Object;
+use agent_core::session::project_name;
 use agent_protocol::AgentType;
 use agent_store::{NewRun, NewSession, SessionStore, Write};
 use serde_json::json;
@@ -27,7 +30,7 @@ async fn inner_work_is_no_memory() {
     let run = NewRun {
         run_id: kept.run_id.clone(),
         agent_id: kept.agent_id.clone(),
-        status: agent_core::RunStatus::Running,
+        status: agent_core::runtime::RunStatus::Running,
         start_node_id: None,
         metadata: Object::new(),
     };

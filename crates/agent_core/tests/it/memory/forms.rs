@@ -1,6 +1,6 @@
 //! What the model is shown that finds out what is to be remembered.
 
-use agent_core::Role;
+use agent_core::session::Role;
 use agent_testkit::Reply;
 use serde_json::{Value, json};
 

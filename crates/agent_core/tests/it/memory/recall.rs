@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use agent_core::{NodeType, StartOptions};
+use agent_core::StartOptions;
+use agent_core::session::NodeType;
 use agent_testkit::{Call, Delivery, Protocol, RecordedRequest, Reply};
 use serde_json::{Value, json};
 

@@ -1,6 +1,7 @@
 //! When it is found out what is to be remembered (MEM-3), and when not.
 
-use agent_core::{AgentRuntime, EventType, SessionId, StartOptions};
+use agent_core::id::SessionId;
+use agent_core::{AgentRuntime, EventType, StartOptions};
 use agent_testkit::Reply;
 use serde_json::{Value, json};
 
@@ -123,7 +124,7 @@ async fn ten_quick_turns() {
     assert!(runtime.background().remembering);
     gate.release_all();
     rest(&runtime).await;
-    assert_eq!(runtime.background(), agent_core::Background::default());
+    assert_eq!(runtime.background(), agent_core::runtime::Background::default());
     let looks = extractions(&world);
     assert_eq!(looks.iter().map(|told| told.messages().len()).sum::<usize>(), 11, "each message once");
     assert!(looks.len() <= 3, "{} jobs", looks.len());

@@ -1,4 +1,8 @@
-use agent_core::{AgentId, AgentRole, DecisionKind, Object, Permission, PermissionRequestId, RunId, SessionId};
+use agent_core::id::{AgentId, PermissionRequestId, RunId, SessionId};
+use agent_core::message::Object;
+use agent_core::permission::DecisionKind;
+use agent_core::session::AgentRole;
+use agent_core::tool::Permission;
 use proptest::prelude::*;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;

@@ -1,6 +1,9 @@
 //! What the requests of an epoch have in common, told once.
 
-use agent_core::{BlockReport, EpochContext, NodeId, NodeType, PinnedNode, RequestContext, RequestReport, shorten};
+use agent_core::archive::{BlockReport, EpochContext, PinnedNode, RequestContext, RequestReport};
+use agent_core::id::NodeId;
+use agent_core::session::NodeType;
+use agent_core::text::shorten;
 use serde_json::Value;
 
 use crate::lines::{counted, in_line, whole_line};

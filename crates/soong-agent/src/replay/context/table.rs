@@ -1,6 +1,6 @@
 //! A request as a row of columns.
 
-use agent_core::RequestReport;
+use agent_core::archive::RequestReport;
 
 /// What the columns are.
 pub(super) const LEGEND: [(&str, &str); 5] = [

@@ -1,4 +1,7 @@
-use agent_core::{CompactionBegun, NodeId, NodeType, PinnedNode, RequestContext, Usage};
+use agent_core::archive::{CompactionBegun, PinnedNode, RequestContext};
+use agent_core::id::NodeId;
+use agent_core::model::Usage;
+use agent_core::session::NodeType;
 use serde_json::{Value, json};
 
 use super::*;

@@ -1,4 +1,4 @@
-use agent_core::Level;
+use agent_core::event::Level;
 use serde_json::{Value, json};
 
 use super::*;
@@ -309,18 +309,18 @@ fn artifacts_of_calls() {
         json!({"tool_name": "code.run_command", "call": "make", "tool_call": "c1"}),
     );
     session.artifacts.push(ArtifactInfo {
-        artifact_id: agent_core::ArtifactId::parse("art_1").unwrap(),
-        session_id: agent_core::SessionId::parse("sess_1").unwrap(),
+        artifact_id: agent_core::id::ArtifactId::parse("art_1").unwrap(),
+        session_id: agent_core::id::SessionId::parse("sess_1").unwrap(),
         agent_id: None,
         run_id: None,
         node_id: None,
-        tool_call_id: Some(agent_core::ToolCallId::parse("c1").unwrap()),
+        tool_call_id: Some(agent_core::id::ToolCallId::parse("c1").unwrap()),
         path: "/elsewhere/art_1/stdout\n.txt".into(),
         filename: "stdout\n.txt".to_owned(),
         mime_type: None,
         size_bytes: 348_894,
         summary: None,
-        metadata: agent_core::Object::new(),
+        metadata: agent_core::message::Object::new(),
         created_at: Timestamp::from_unix_millis(0),
     });
     let shown = session.shown(false, &Ending::Nothing);

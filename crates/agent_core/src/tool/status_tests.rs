@@ -7,9 +7,9 @@ use agent_testkit::TestHome;
 use agent_tool::reference;
 
 use crate::adapters::Adapters;
-use crate::builder::registry;
-use crate::edges::Edges;
+use crate::environment::Environment;
 use crate::overrides::Overrides;
+use crate::registry::registry;
 use crate::settings::Settings;
 
 const TOOLS_HEAD: &str = "\
@@ -30,9 +30,9 @@ Names that begin with `agent.` or `internal.` are core's own: they change nothin
 #[test]
 fn the_page_of_the_tools_is_current() {
     let home = TestHome::new("tools_page");
-    let (config, edges) = (Config::default(), Edges::look());
+    let (config, environment) = (Config::default(), Environment::look());
     let places = Places { home: home.home.clone(), project: home.project.clone() };
-    let settings = Settings { config: &config, places, edges: &edges, database: None };
+    let settings = Settings { config: &config, places, environment: &environment, database: None };
     let rules = Arc::new(settings.rules().unwrap());
     let providers = ProviderRegistry::with_builtin();
     let memory = Adapters::new(&settings, &providers, None).memory(&settings.roles().unwrap()).unwrap();

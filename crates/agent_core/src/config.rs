@@ -1,0 +1,12 @@
+//! The configuration: where it comes from, and what it comes to.
+//!
+//! Its keys are described in `docs/config.md`; [`template`] is the packaged file to start from.
+
+pub(crate) mod location;
+mod report;
+
+pub use agent_config::Notice;
+pub use agent_engine::Budgets;
+
+pub use location::{ConfigSource, Location};
+pub use report::{ConfigReport, inspect, template};

@@ -1,0 +1,98 @@
+//! Looking at what a configuration comes to, without opening or creating anything.
+
+use std::sync::Arc;
+
+use agent_config::{Config, ModelConfig, Notice};
+use agent_engine::Budgets;
+use agent_library::AssetId;
+use agent_library::instructions::{InstructionCatalog, ScanLimits};
+use agent_library::skills::SkillCatalog;
+use agent_llm::ProviderRegistry;
+
+use super::location::Location;
+use crate::adapters::Adapters;
+use crate::environment::Environment;
+use crate::error::BuildError;
+use crate::registry::{budgets, registry};
+
+/// What a look at the configuration found.
+#[derive(Debug)]
+pub struct ConfigReport {
+    /// The configuration's file, or what else it came from.
+    pub origin: String,
+    /// The provider and model it names.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// Where the model's server is.
+    pub base_url: String,
+    /// Whether that is the packaged address, which is a local Ollama's, though another protocol is spoken there.
+    pub address_of_ollama: bool,
+    /// The variable the key comes from, and whether it is set now; none if the server wants no key.
+    pub key: Option<(String, bool)>,
+    /// How the context window is shared out, with every share clamped to what fits (CFG-8).
+    pub budgets: Budgets,
+    /// Which model summarises older turns; nothing if that is switched off.
+    pub summaries: Option<String>,
+    /// Which model looks for things to remember; nothing if that is switched off.
+    pub memory: Option<String>,
+    /// Instruction files that runs in this project are told of.
+    pub instruction_files: usize,
+    /// Skills that can be loaded.
+    pub skills: usize,
+    /// What is wrong with instruction files and skills, one line each.
+    pub file_problems: Vec<String>,
+    /// Keys that are set but have no effect in this version.
+    pub notices: Vec<Notice>,
+}
+
+/// The packaged configuration to start from.
+#[must_use]
+pub fn template() -> &'static str {
+    AssetId::TemplateConfig.load().text
+}
+
+/// Checks the configuration as [`AgentRuntimeBuilder::build`](crate::runtime::AgentRuntimeBuilder::build) would, and creates
+/// nothing.
+///
+/// # Errors
+/// Everything `build` would refuse before it opens the session store.
+pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
+    let loaded = location.load(Environment::look())?;
+    let settings = loaded.settings();
+    let model = &loaded.config.model;
+    let (roles, providers) = (settings.roles()?, ProviderRegistry::with_builtin());
+    let mut adapters = Adapters::new(&settings, &providers, None);
+    adapters.of(model, "the main model", "model.api_key_env")?;
+    let memory = adapters.memory(&roles)?;
+    let rules = Arc::new(settings.rules()?);
+    let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), Vec::new())?;
+    let budgets = budgets(&settings.runtime(&roles), &tools, &loaded.origin)?;
+    settings.secrets()?;
+    let places = settings.context_places();
+    let instructions = InstructionCatalog::scan(&places.instructions, ScanLimits::default());
+    let skills = SkillCatalog::scan(&places.skills_dir);
+    let broken = instructions.entries().iter().filter_map(|entry| Some((entry, entry.problem.as_ref()?)));
+    let file_problems = broken
+        .map(|(entry, problem)| format!("{}: {problem}", entry.shown))
+        .chain(skills.problems().iter().map(ToString::to_string))
+        .collect();
+    let on = |is_on: bool, model: &ModelConfig| is_on.then(|| model.name.clone());
+    Ok(ConfigReport {
+        summaries: on(loaded.config.compact.enabled, &roles.compact),
+        memory: on(loaded.config.memory.enabled, &roles.extract),
+        instruction_files: instructions.entries().len(),
+        skills: skills.entries().len(),
+        file_problems,
+        origin: loaded.origin.clone(),
+        provider: model.provider.clone(),
+        model: model.name.clone(),
+        base_url: model.base_url.clone(),
+        address_of_ollama: model.provider != "ollama" && model.base_url == Config::default().model.base_url,
+        key: model
+            .key_variable()
+            .map(|name| (name.to_owned(), Environment::variable(name).is_some_and(|value| !value.is_empty()))),
+        budgets,
+        notices: loaded.config.not_in_effect(),
+    })
+}

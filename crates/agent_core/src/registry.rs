@@ -1,0 +1,62 @@
+//! The tools there are at the start, and whether they fit into the context window.
+
+use std::sync::Arc;
+
+use agent_code::code_tools;
+use agent_engine::Budgets;
+use agent_policy::PathRules;
+use agent_runtime::{Memory, RuntimeSettings, check_budgets, core_tools};
+use agent_tool::{Registry, Tool};
+
+use crate::error::BuildError;
+use crate::overrides::Overrides;
+use crate::settings::Settings;
+
+/// Tokens of definitions and system blocks that only runs with skills or memories have, rounded up.
+const ONLY_IN_SOME_RUNS: u64 = 250;
+
+/// All tools there are at the start: core's, then the embedding program's, each as the configuration has it.
+pub(crate) fn registry(
+    settings: &Settings<'_>,
+    rules: &Arc<PathRules>,
+    overrides: &Overrides,
+    memory: Option<&Memory>,
+    own: Vec<Arc<dyn Tool>>,
+) -> Result<Registry<Arc<dyn Tool>>, BuildError> {
+    let mut other = code_tools(settings.code_tools(Arc::clone(rules)));
+    other = other.into_iter().map(|tool| overrides.apply(tool)).collect();
+    other.extend(memory.map(|memory| overrides.apply(memory.recall_tool())));
+    for tool in own {
+        other.push(overrides.foreign(tool)?);
+    }
+    let with_room = |skill_tokens| {
+        let core = core_tools(&settings.core_tools(skill_tokens)).into_iter().map(|tool| overrides.apply(tool));
+        registered(core.chain(other.iter().cloned()))
+    };
+    // How much room a skill has depends on what all definitions take. Where they leave none, the budgets are refused later.
+    let measured = check_budgets(&settings.runtime(&settings.roles()?), &with_room(0)?);
+    with_room(measured.map_or(0, |budgets| skill_room(&budgets)))
+}
+
+/// A loaded skill may stay whatever a run has besides what these budgets were derived from (CTX-4): catalogs, and what is
+/// there only with skills and memories.
+fn skill_room(budgets: &Budgets) -> u64 {
+    budgets.messages.saturating_sub(budgets.catalogs + ONLY_IN_SOME_RUNS) / 4
+}
+
+fn registered(tools: impl Iterator<Item = Arc<dyn Tool>>) -> Result<Registry<Arc<dyn Tool>>, BuildError> {
+    let mut registry = Registry::new();
+    for tool in tools {
+        registry.register(tool.definition().clone(), tool.class(), tool)?;
+    }
+    Ok(registry)
+}
+
+/// How the context window is shared out with these tools.
+pub(crate) fn budgets(
+    settings: &RuntimeSettings,
+    tools: &Registry<Arc<dyn Tool>>,
+    origin: &str,
+) -> Result<Budgets, BuildError> {
+    check_budgets(settings, tools).map_err(|source| BuildError::Budget { origin: origin.to_owned(), source })
+}

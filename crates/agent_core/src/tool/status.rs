@@ -1,0 +1,69 @@
+//! Which tools there are with a configuration, and what runs may do with them.
+
+use std::sync::Arc;
+
+use agent_library::memory::MemoryStore;
+use agent_library::skills::SkillCatalog;
+use agent_llm::ProviderRegistry;
+use agent_policy::{Facts, Grants, Verdict, Withheld, decide};
+use agent_protocol::ToolDefinition;
+use agent_runtime::MemorySettings;
+
+use crate::adapters::Adapters;
+use crate::config::location::Location;
+use crate::environment::Environment;
+use crate::error::BuildError;
+use crate::registry::registry;
+
+/// A tool that exists, and what a run may do with it.
+#[derive(Debug, Clone)]
+pub struct ToolStatus {
+    /// What the tool says of itself, `tools.overrides` included.
+    pub definition: ToolDefinition,
+    /// Why runs do not get it; nothing if they do (TOL-4).
+    pub withheld: Option<Withheld>,
+    /// Whether an ordinary call of it asks first. What touches sensitive files asks in any case.
+    pub asks: bool,
+    /// Why runs are not offered it at the moment although nothing forbids it: there is nothing for it to load.
+    pub nothing_to_load: bool,
+}
+
+/// Every tool there is with this configuration, by name. Creates nothing.
+///
+/// # Errors
+/// What is wrong with the configuration.
+pub fn inspect(location: &Location) -> Result<Vec<ToolStatus>, BuildError> {
+    let loaded = location.load(Environment::look())?;
+    let settings = loaded.settings();
+    let rules = Arc::new(settings.rules()?);
+    let (roles, providers) = (settings.roles()?, ProviderRegistry::with_builtin());
+    let memory = Adapters::new(&settings, &providers, None).memory(&roles)?;
+    let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), Vec::new())?;
+    let has_skills = !SkillCatalog::scan(&settings.context_places().skills_dir).entries().is_empty();
+    let has_memories = settings.memory().is_some_and(|memory| has_memories(&memory));
+    let settings = settings.runtime(&roles);
+    let status = |definition: &ToolDefinition| {
+        let verdict = decide(definition, &Facts::default(), &rules, &settings.policy, &Grants::new());
+        ToolStatus {
+            definition: definition.clone(),
+            withheld: settings.tool_scope().withholds(definition),
+            asks: matches!(verdict, Verdict::Ask(_)),
+            nothing_to_load: match definition.name.as_str() {
+                "internal.load_skill" => !has_skills,
+                "internal.recall_memory" => !has_memories,
+                _ => false,
+            },
+        }
+    };
+    Ok(tools.iter().map(|tool| status(tool.definition())).collect())
+}
+
+/// Whether this project sees any.
+fn has_memories(memory: &MemorySettings) -> bool {
+    let listing = MemoryStore::open(&memory.memory_dir, &memory.home).and_then(|store| store.entries());
+    listing.is_ok_and(|listing| listing.entries.iter().any(|entry| entry.is_visible_in(&memory.project)))
+}
+
+#[cfg(test)]
+#[path = "status_tests.rs"]
+mod tests;
