@@ -11,6 +11,8 @@ mod cleanup;
 mod compaction;
 mod context;
 mod debug;
+mod embedding;
+mod facade;
 mod house;
 mod inspect;
 mod instructions;
