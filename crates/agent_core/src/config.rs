@@ -6,7 +6,7 @@ pub(crate) mod location;
 mod report;
 
 pub use agent_config::Notice;
-pub use agent_engine::Budgets;
+pub use agent_engine::{BudgetConfig, Budgets, Calibration};
 
 pub use location::{ConfigSource, Location};
 pub use report::{ConfigReport, inspect, template};

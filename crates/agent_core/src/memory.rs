@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-pub use agent_library::memory::{MemoryCategory, MemoryEntry, MemoryId, MemoryListing, MemoryProblem, Moment};
+pub use agent_library::memory::{
+    Based, MemoryCategory, MemoryEntry, MemoryId, MemoryListing, MemoryProblem, Moment, NoMemoryId, NoMoment,
+    UnknownCategory,
+};
 use agent_library::memory::{MemoryError, MemoryStore};
 use agent_runtime::project_name;
 

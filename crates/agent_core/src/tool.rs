@@ -4,10 +4,13 @@
 
 mod status;
 
-pub use agent_policy::Withheld;
+pub use agent_policy::{Access, CodeFile, Command, Facts, Target, TargetKind, Withheld};
 pub use agent_protocol::{Permission, ToolCall, ToolClass, ToolDefinition, ToolResult};
+pub use agent_redact::{KnownSecrets, Redacted, SecretStream};
 pub use agent_tool::{
-    CallContext, ContextNode, FnTool, LoadedContext, NothingLoaded, Prepared, PreparedCall, Tool, ToolOutput, reference,
+    ArtifactFile, ArtifactSink, CallContext, ContextNode, EffectGuard, Fence, FenceClosed, FileStamp, FileVersion,
+    FileVersions, FnTool, LoadedContext, NothingLoaded, Prepared, PreparedCall, ProgressSink, SchemaRule,
+    SubsetViolation, Tool, ToolOutput, reference,
 };
 
 pub use status::{ToolStatus, inspect};
