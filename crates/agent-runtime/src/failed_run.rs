@@ -1,10 +1,10 @@
 //! What is stored of a run that cannot end itself.
 
 use agent_protocol::{EndReason, ErrorPayload, EventDraft, EventType, Level, NodeId, RunPatch, RunStatus, Usage};
-use agent_store::{RunRow, Write};
+use agent_store::{RunInfo, Write};
 
 /// The end of a run that could not end itself.
-pub(crate) fn failed(run: RunRow, error: &ErrorPayload) -> Vec<Write> {
+pub(crate) fn failed(run: RunInfo, error: &ErrorPayload) -> Vec<Write> {
     failed_patch(error, run.end_node_id, run.turn_count, run.usage)
 }
 

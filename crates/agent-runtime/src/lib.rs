@@ -50,9 +50,8 @@ mod tools;
 
 pub use agent_engine::{BranchError, RebuildError};
 pub use agent_store::{
-    AgentRow as AgentInfo, ArtifactRow as ArtifactInfo, DeletedArtifacts, DeletedSession, FileFailure, Owner,
-    ReplayCursor, ReplayPage, RunRow as RunInfo, SessionFilter, SessionRow as SessionInfo, SessionStatus,
-    SessionSummary,
+    AgentInfo, ArtifactInfo, DeletedArtifacts, DeletedSession, FileFailure, Owner, ReplayCursor, ReplayPage, RunInfo,
+    SessionFilter, SessionInfo, SessionStatus, SessionSummary,
 };
 pub use archive::{
     Archive, ArtifactCleanup, BlockReport, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult,

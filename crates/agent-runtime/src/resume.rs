@@ -11,7 +11,7 @@ use agent_protocol::{
     RunStatus, SessionId, ToolCallId,
 };
 use agent_store::{
-    ClaimedSession, Commit, LastContext, Lease, Recent, RecentPath, RunRow, SessionStore, StoreError, Write,
+    ClaimedSession, Commit, LastContext, Lease, Recent, RecentPath, RunInfo, SessionStore, StoreError, Write,
 };
 
 use crate::agent::{Agent, CarriedState, LostChild};
@@ -151,7 +151,7 @@ impl Resume {
         &self,
         lease: &Lease,
         root: &AgentId,
-        unfinished: Vec<RunRow>,
+        unfinished: Vec<RunInfo>,
     ) -> Result<Vec<LostChild>, StoreError> {
         let mut lost = Vec::new();
         // They come in the order in which they began.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::lease::Lease;
 use crate::port::StoreFuture;
-use crate::rows::{AgentRow, ArtifactRow, Owner, RunRow, SessionRow};
+use crate::rows::{AgentInfo, ArtifactInfo, Owner, RunInfo, SessionInfo};
 
 /// Lists, searches, replays and deletes what a [`SessionStore`](crate::SessionStore) keeps.
 ///
@@ -38,16 +38,16 @@ pub trait SessionArchive: Send + Sync {
     fn owner(&self, session_id: &SessionId) -> StoreFuture<'_, Option<Owner>>;
 
     /// The runs of a session, of all its agents, oldest first: at most `limit` after the first `offset`.
-    fn runs(&self, session_id: &SessionId, limit: u32, offset: u32) -> StoreFuture<'_, Vec<RunRow>>;
+    fn runs(&self, session_id: &SessionId, limit: u32, offset: u32) -> StoreFuture<'_, Vec<RunInfo>>;
 
     /// The last event of a run about a question to a person: that it was asked, or that it was answered.
     fn last_question(&self, run_id: &RunId) -> StoreFuture<'_, Option<RuntimeEvent>>;
 
     /// The agents of a session, oldest first.
-    fn agents(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<AgentRow>>;
+    fn agents(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<AgentInfo>>;
 
     /// The runs of the agents that a run made, in the order in which they began.
-    fn children(&self, run_id: &RunId) -> StoreFuture<'_, Vec<RunRow>>;
+    fn children(&self, run_id: &RunId) -> StoreFuture<'_, Vec<RunInfo>>;
 
     /// The part of a timeline that follows `after`: bounded in events and in bytes, so that a session of any size is read
     /// piece by piece. Pieces put together have every event, node and artifact of the scope once, each kind in its order.
@@ -99,11 +99,11 @@ pub struct SessionFilter {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionSummary {
     /// The session.
-    pub session: SessionRow,
+    pub session: SessionInfo,
     /// How many runs its root agent has.
     pub runs: u64,
     /// The one of them that began last.
-    pub last_run: Option<RunRow>,
+    pub last_run: Option<RunInfo>,
     /// The beginning of its first message by a user: 400 characters, and `…` where there are more; none if there is no text.
     pub first_message: Option<String>,
 }
@@ -160,7 +160,7 @@ pub struct ReplayPage {
     /// Nodes, by `node_seq`.
     pub nodes: Vec<Node>,
     /// Artifacts, in the order in which they were stored.
-    pub artifacts: Vec<ArtifactRow>,
+    pub artifacts: Vec<ArtifactInfo>,
     /// Where it goes on; `None` at the end.
     pub next: Option<ReplayCursor>,
 }
@@ -180,7 +180,7 @@ pub struct PlacedArtifact {
     /// Its place.
     pub place: ArtifactPlace,
     /// The artifact.
-    pub artifact: ArtifactRow,
+    pub artifact: ArtifactInfo,
     /// Whether its file is there.
     pub file_exists: bool,
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use agent_protocol::SessionId;
 
-use crate::rows::{AgentRow, FileVersion, RunRow, SessionRow};
+use crate::rows::{AgentInfo, FileVersion, RunInfo, SessionInfo};
 
 /// Ownership of a session (RUN-4, DEC-4). Dropping it gives the session free. Several runs share one behind an `Arc`.
 ///
@@ -48,13 +48,13 @@ impl fmt::Debug for Lease {
 #[derive(Debug)]
 pub struct ClaimedSession {
     /// The session.
-    pub row: SessionRow,
+    pub row: SessionInfo,
     /// Its root agent.
-    pub root: AgentRow,
+    pub root: AgentInfo,
     /// Ownership of it.
     pub lease: Lease,
     /// The runs that have not ended, those of all agents, in the order in which they began: their process is gone (RUN-20).
-    pub unfinished: Vec<RunRow>,
+    pub unfinished: Vec<RunInfo>,
     /// What its agents wrote and have not seen changed since, by path (INS-6).
     pub written_files: Vec<FileVersion>,
 }

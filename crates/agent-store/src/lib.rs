@@ -46,7 +46,7 @@ pub use hash::{ContentHash, ContentHashError};
 pub use lease::{ClaimedSession, Lease};
 pub use port::{SessionStore, StoreFuture};
 pub use rows::{
-    AgentRow, ArtifactRow, FileVersion, LastContext, LoadedAgent, Owner, Recent, RecentPath, RunRow, SessionRow,
+    AgentInfo, ArtifactInfo, FileVersion, LastContext, LoadedAgent, Owner, Recent, RecentPath, RunInfo, SessionInfo,
     SessionStatus, UserMessages,
 };
 pub use settings::{Clock, StoreSettings};

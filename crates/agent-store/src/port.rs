@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::hash::ContentHash;
 use crate::lease::{ClaimedSession, Lease};
 use crate::rows::{
-    AgentRow, ArtifactRow, FileVersion, LoadedAgent, Recent, RecentPath, RunRow, SessionRow, UserMessages,
+    AgentInfo, ArtifactInfo, FileVersion, LoadedAgent, Recent, RecentPath, RunInfo, SessionInfo, UserMessages,
 };
 use crate::write::{Commit, Committed, NewSession};
 
@@ -43,10 +43,10 @@ pub trait SessionStore: Send + Sync {
     fn commit(&self, lease: &Lease, commit: Commit) -> StoreFuture<'_, Committed>;
 
     /// A session, if there is one.
-    fn session(&self, session_id: &SessionId) -> StoreFuture<'_, Option<SessionRow>>;
+    fn session(&self, session_id: &SessionId) -> StoreFuture<'_, Option<SessionInfo>>;
 
     /// An agent, if there is one.
-    fn agent(&self, agent_id: &AgentId) -> StoreFuture<'_, Option<AgentRow>>;
+    fn agent(&self, agent_id: &AgentId) -> StoreFuture<'_, Option<AgentInfo>>;
 
     /// What a run of an agent needs besides the path, as of one moment. It does not take longer the more the session holds.
     ///
@@ -58,15 +58,15 @@ pub trait SessionStore: Send + Sync {
     fn node(&self, node_id: &NodeId) -> StoreFuture<'_, Option<Node>>;
 
     /// A run, if there is one.
-    fn run(&self, run_id: &RunId) -> StoreFuture<'_, Option<RunRow>>;
+    fn run(&self, run_id: &RunId) -> StoreFuture<'_, Option<RunInfo>>;
 
     /// An artifact, if there is one.
-    fn artifact(&self, artifact_id: &ArtifactId) -> StoreFuture<'_, Option<ArtifactRow>>;
+    fn artifact(&self, artifact_id: &ArtifactId) -> StoreFuture<'_, Option<ArtifactInfo>>;
 
     /// The runs of a session that have not ended, those of all its agents, in the order in which they began. For the
     /// session's new owner these are the runs whose process is gone (RUN-20). A run of which `agent_id` is not the session's
     /// `root_agent_id` is one that no user began.
-    fn unfinished_runs(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<RunRow>>;
+    fn unfinished_runs(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<RunInfo>>;
 
     /// The path from the root to `leaf`, root first. Nothing beside the path is read (STO-7).
     ///

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// A session (STO-2).
 #[derive(Debug, Clone, PartialEq)]
-pub struct SessionRow {
+pub struct SessionInfo {
     /// Its id.
     pub session_id: SessionId,
     /// The project folder it was made for.
@@ -79,7 +79,7 @@ impl fmt::Display for Owner {
 
 /// An agent (STO-2).
 #[derive(Debug, Clone, PartialEq)]
-pub struct AgentRow {
+pub struct AgentInfo {
     /// Its id.
     pub agent_id: AgentId,
     /// Its session.
@@ -110,7 +110,7 @@ pub struct AgentRow {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadedAgent {
     /// The agent.
-    pub row: AgentRow,
+    pub row: AgentInfo,
     /// The last version it has seen of every file, by path.
     pub file_versions: Vec<FileVersion>,
     /// Its last request to a model; none before the first.
@@ -174,7 +174,7 @@ pub struct UserMessages {
 
 /// A run (STO-2).
 #[derive(Debug, Clone, PartialEq)]
-pub struct RunRow {
+pub struct RunInfo {
     /// Its id.
     pub run_id: RunId,
     /// Its session.
@@ -205,7 +205,7 @@ pub struct RunRow {
 
 /// An artifact (STO-2, ART-1).
 #[derive(Debug, Clone, PartialEq)]
-pub struct ArtifactRow {
+pub struct ArtifactInfo {
     /// Its id.
     pub artifact_id: ArtifactId,
     /// Its session.

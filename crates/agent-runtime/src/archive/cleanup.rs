@@ -6,7 +6,7 @@ mod result;
 use std::collections::HashSet;
 
 use agent_protocol::{ArtifactId, SessionId, Timestamp};
-use agent_store::{ArtifactRow, ClaimedSession, FileFailure, PlacedArtifact, SessionFilter, StoreError, StrayFile};
+use agent_store::{ArtifactInfo, ClaimedSession, FileFailure, PlacedArtifact, SessionFilter, StoreError, StrayFile};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -250,7 +250,7 @@ fn reason(placed: &PlacedArtifact, options: &ArtifactCleanup) -> CleanupReason {
     }
 }
 
-fn is_for_debugging(artifact: &ArtifactRow) -> bool {
+fn is_for_debugging(artifact: &ArtifactInfo) -> bool {
     let kind = artifact.metadata.get("kind").and_then(serde_json::Value::as_str);
     matches!(kind, Some("debug" | "raw"))
 }

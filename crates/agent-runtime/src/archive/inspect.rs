@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent_protocol::{
     ErrorPayload, EventType, ModelRequest, NodeId, Object, RunId, RuntimeEvent, StopKind, StopReason, Usage,
 };
-use agent_store::{AgentRow, Cause, RunRow, StoreError};
+use agent_store::{AgentInfo, Cause, RunInfo, StoreError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -18,9 +18,9 @@ use crate::redact::{in_error, in_object, in_optional_text};
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunInspection {
     /// The run.
-    pub run: RunRow,
+    pub run: RunInfo,
     /// The child agents it made.
-    pub children: Vec<AgentRow>,
+    pub children: Vec<AgentInfo>,
     /// Its turns, in order.
     pub turns: Vec<TurnReport>,
 }
@@ -55,7 +55,7 @@ pub struct TurnReply {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnInspection {
     /// The run.
-    pub run: RunRow,
+    pub run: RunInfo,
     /// What its events tell.
     pub report: TurnReport,
     /// The request, put together again from what is stored (STO-11).

@@ -2,7 +2,7 @@
 
 use agent_protocol::{ContentBlock, EventType, Node, NodeId, Role, RunStatus, RuntimeEvent, Timestamp};
 use agent_redact::SecretPatterns;
-use agent_store::{Owner, RunRow, SearchHit, SessionSummary};
+use agent_store::{Owner, RunInfo, SearchHit, SessionSummary};
 use serde_json::Value;
 
 use super::{Archive, screen};
@@ -73,7 +73,7 @@ impl Archive {
     }
 
     /// People are asked one question at a time, so only the last one can be open.
-    async fn open_question(&self, run: &RunRow) -> Result<Option<RuntimeEvent>, RuntimeError> {
+    async fn open_question(&self, run: &RunInfo) -> Result<Option<RuntimeEvent>, RuntimeError> {
         let last = self.told(self.archive.last_question(&run.run_id).await)?;
         let Some(mut asked) = last.filter(|event| event.event_type == EventType::PermissionRequested) else {
             return Ok(None);
@@ -84,7 +84,7 @@ impl Archive {
 
     /// A run that is not over while nobody owns its session was interrupted: only its own process goes on with it. Between
     /// the look at the run and the look at the owner it may have ended, so it is looked at again.
-    async fn standing(&self, run: &mut Option<RunRow>, owned: bool) -> Result<Standing, RuntimeError> {
+    async fn standing(&self, run: &mut Option<RunInfo>, owned: bool) -> Result<Standing, RuntimeError> {
         let Some(last) = run else { return Ok(Standing::Empty) };
         if !last.status.is_terminal()
             && !owned
@@ -97,7 +97,7 @@ impl Archive {
 
     fn show_summary(&self, summary: &mut SessionSummary) -> Result<(), RuntimeError> {
         let SessionSummary { session, last_run, first_message, .. } = summary;
-        let silent = |run: &RunRow| run.error.is_none() && run.metadata.is_empty() && run.usage.raw.is_empty();
+        let silent = |run: &RunInfo| run.error.is_none() && run.metadata.is_empty() && run.usage.raw.is_empty();
         if session.metadata.is_empty() && last_run.as_ref().is_none_or(silent) && first_message.is_none() {
             return Ok(());
         }
@@ -128,7 +128,7 @@ impl Archive {
     }
 }
 
-fn meaning(run: &RunRow, owned: bool) -> Standing {
+fn meaning(run: &RunInfo, owned: bool) -> Standing {
     match run.status {
         RunStatus::Queued if owned => Standing::Queued,
         RunStatus::Pending | RunStatus::Running if owned => Standing::Running,
@@ -141,7 +141,7 @@ fn meaning(run: &RunRow, owned: bool) -> Standing {
 }
 
 /// Whether a later owner of the session ended it in its process's place (RUN-20).
-fn was_interrupted(run: &RunRow) -> bool {
+fn was_interrupted(run: &RunInfo) -> bool {
     run.error.as_ref().and_then(|error| error.details.get("kind")) == Some(&Value::from("interrupted"))
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use agent_protocol::{Node, NodeId, RunId, SessionId};
 use agent_redact::SecretPatterns;
 use agent_store::{
-    ClaimedSession, ReplayScope, RunRow, SessionArchive, SessionFilter, SessionRow, SessionStore, StoreError,
+    ClaimedSession, ReplayScope, RunInfo, SessionArchive, SessionFilter, SessionInfo, SessionStore, StoreError,
 };
 
 pub use cleanup::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult};
@@ -175,11 +175,11 @@ impl Archive {
         }
     }
 
-    async fn session_row(&self, id: &SessionId) -> Result<SessionRow, RuntimeError> {
+    async fn session_row(&self, id: &SessionId) -> Result<SessionInfo, RuntimeError> {
         self.told(self.store.session(id).await)?.ok_or_else(|| no_session(id))
     }
 
-    async fn run_row(&self, id: &RunId) -> Result<RunRow, RuntimeError> {
+    async fn run_row(&self, id: &RunId) -> Result<RunInfo, RuntimeError> {
         self.told(self.store.run(id).await)?.ok_or_else(|| not_found("run", id))
     }
 

@@ -3,7 +3,7 @@
 
 use agent_engine::{ContextBuilt, FixedParts, Path, RebuildError, rebuild};
 use agent_protocol::{ModelRequest, Object, PromptBlock, SessionId, SystemPrompt, ToolList};
-use agent_store::{ContentHash, RunRow};
+use agent_store::{ContentHash, RunInfo};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl Archive {
     /// `holders` are the reports of the run that hold what is the same throughout an epoch.
     pub(super) async fn rebuild(
         &self,
-        run: &RunRow,
+        run: &RunInfo,
         report: &TurnReport,
         holders: &[Object],
     ) -> Result<ModelRequest, RuntimeError> {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use agent_protocol::internal::{COMPACT, PURPOSE};
 use agent_protocol::{Node, RuntimeEvent};
-use agent_store::{AgentRow, ArtifactRow, ReplayCursor, ReplayPage, ReplayScope, RunRow, SessionArchive, SessionRow};
+use agent_store::{
+    AgentInfo, ArtifactInfo, ReplayCursor, ReplayPage, ReplayScope, RunInfo, SessionArchive, SessionInfo,
+};
 use tokio::sync::mpsc;
 
 use super::screen::Screen;
@@ -16,10 +18,10 @@ type Piece = Result<ReplayPage, RuntimeError>;
 /// A timeline in pages, of about a megabyte at most: while one is worked on, the next is made ready and the one after it
 /// read. No more than these three are in memory, whatever the size of the session.
 pub struct Replay {
-    session: SessionRow,
-    run: Option<RunRow>,
-    children: Vec<AgentRow>,
-    internal: Vec<AgentRow>,
+    session: SessionInfo,
+    run: Option<RunInfo>,
+    children: Vec<AgentInfo>,
+    internal: Vec<AgentInfo>,
     pages: mpsc::Receiver<Piece>,
     ended: bool,
 }
@@ -32,31 +34,31 @@ pub struct ReplayResult {
     /// Nodes, by `node_seq`.
     pub nodes: Vec<Node>,
     /// Artifacts, in the order in which they were stored.
-    pub artifacts: Vec<ArtifactRow>,
+    pub artifacts: Vec<ArtifactInfo>,
 }
 
 impl Replay {
     /// The session.
     #[must_use]
-    pub fn session(&self) -> &SessionRow {
+    pub fn session(&self) -> &SessionInfo {
         &self.session
     }
 
     /// The run, where it is one run's timeline.
     #[must_use]
-    pub fn run(&self) -> Option<&RunRow> {
+    pub fn run(&self) -> Option<&RunInfo> {
         self.run.as_ref()
     }
 
     /// The child agents that were at work, oldest first; what they said is not in the pages (STO-9).
     #[must_use]
-    pub fn children(&self) -> &[AgentRow] {
+    pub fn children(&self) -> &[AgentInfo] {
         &self.children
     }
 
     /// The agents that core made for itself, oldest first: those that summarised earlier turns (CMP-4).
     #[must_use]
-    pub fn internal(&self) -> &[AgentRow] {
+    pub fn internal(&self) -> &[AgentInfo] {
         &self.internal
     }
 
@@ -93,8 +95,8 @@ impl Replay {
 impl Archive {
     pub(super) async fn replay(
         &self,
-        mut session: SessionRow,
-        mut run: Option<RunRow>,
+        mut session: SessionInfo,
+        mut run: Option<RunInfo>,
         scope: ReplayScope,
         include_sensitive: bool,
     ) -> Result<Replay, RuntimeError> {
@@ -116,9 +118,9 @@ impl Archive {
     /// The child agents of a run, or of a whole session.
     pub(super) async fn children(
         &self,
-        session: &SessionRow,
-        run: Option<&RunRow>,
-    ) -> Result<Vec<AgentRow>, RuntimeError> {
+        session: &SessionInfo,
+        run: Option<&RunInfo>,
+    ) -> Result<Vec<AgentInfo>, RuntimeError> {
         let mut agents = self.told(self.archive.agents(&session.session_id).await)?;
         agents.retain(|agent| match run {
             Some(run) => agent.created_by_run_id.as_ref() == Some(&run.run_id),
@@ -129,7 +131,7 @@ impl Archive {
 }
 
 /// Whether core made an agent for itself.
-fn is_internal(agent: &AgentRow) -> bool {
+fn is_internal(agent: &AgentInfo) -> bool {
     agent.metadata.get(PURPOSE).is_some_and(|purpose| purpose == COMPACT)
 }
 

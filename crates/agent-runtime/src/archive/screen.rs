@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use agent_protocol::{ModelMessage, ModelRequest, Node, Object, RuntimeEvent};
 use agent_redact::{PatternsError, SecretPatterns};
-use agent_store::{AgentRow, ArtifactRow, ReplayPage, RunRow, SessionRow, StoreError};
+use agent_store::{AgentInfo, ArtifactInfo, ReplayPage, RunInfo, SessionInfo, StoreError};
 use serde_json::Value;
 
 use crate::RuntimeError;
@@ -80,16 +80,16 @@ pub(super) fn node(patterns: &SecretPatterns, node: &mut Node) {
     }
 }
 
-pub(super) fn artifact(patterns: &SecretPatterns, artifact: &mut ArtifactRow) {
+pub(super) fn artifact(patterns: &SecretPatterns, artifact: &mut ArtifactInfo) {
     in_optional_text(patterns, artifact.summary.as_mut());
     in_object(patterns, &mut artifact.metadata);
 }
 
-pub(super) fn session(patterns: &SecretPatterns, session: &mut SessionRow) {
+pub(super) fn session(patterns: &SecretPatterns, session: &mut SessionInfo) {
     in_object(patterns, &mut session.metadata);
 }
 
-pub(super) fn run(patterns: &SecretPatterns, run: &mut RunRow) {
+pub(super) fn run(patterns: &SecretPatterns, run: &mut RunInfo) {
     if let Some(error) = &mut run.error {
         in_error(patterns, error);
     }
@@ -97,7 +97,7 @@ pub(super) fn run(patterns: &SecretPatterns, run: &mut RunRow) {
     in_object(patterns, &mut run.usage.raw);
 }
 
-pub(super) fn agent(patterns: &SecretPatterns, agent: &mut AgentRow) {
+pub(super) fn agent(patterns: &SecretPatterns, agent: &mut AgentInfo) {
     in_optional_json(patterns, agent.result.as_mut());
     in_object(patterns, &mut agent.metadata);
 }

@@ -9,7 +9,7 @@ use super::fault::Outcome;
 use super::read::{self, all, first};
 use super::{decode, sql};
 use crate::error::StoreError;
-use crate::rows::{AgentRow, FileVersion, LastContext, LoadedAgent, RunRow, SessionRow};
+use crate::rows::{AgentInfo, FileVersion, LastContext, LoadedAgent, RunInfo, SessionInfo};
 
 pub(super) fn load(conn: &Connection, session_id: &SessionId, agent_id: &AgentId) -> Outcome<LoadedAgent> {
     let row = read::agent(conn, agent_id)?.filter(|row| row.session_id == *session_id).ok_or_else(|| {
@@ -20,7 +20,7 @@ pub(super) fn load(conn: &Connection, session_id: &SessionId, agent_id: &AgentId
 }
 
 /// The agent that users of a session talk to.
-pub(super) fn root(conn: &Connection, session: &SessionRow) -> Outcome<AgentRow> {
+pub(super) fn root(conn: &Connection, session: &SessionInfo) -> Outcome<AgentInfo> {
     let root = read::agent(conn, &session.root_agent_id)?.filter(|row| row.session_id == session.session_id);
     root.ok_or_else(|| {
         let (id, column) = (session.session_id.to_string(), "root_agent_id".to_owned());
@@ -62,6 +62,6 @@ fn following(conn: &Connection, run_id: &RunId, run_seq: u64) -> Outcome<Option<
 }
 
 /// Runs of the agents that a run made.
-pub(super) fn children(conn: &Connection, run_id: &RunId) -> Outcome<Vec<RunRow>> {
+pub(super) fn children(conn: &Connection, run_id: &RunId) -> Outcome<Vec<RunInfo>> {
     all(conn, sql::CHILDREN, [run_id.as_str()], decode::run)
 }

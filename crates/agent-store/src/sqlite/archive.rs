@@ -15,7 +15,7 @@ use crate::archive::{
 use crate::error::StoreError;
 use crate::lease::Lease;
 use crate::port::StoreFuture;
-use crate::rows::{AgentRow, Owner, RunRow};
+use crate::rows::{AgentInfo, Owner, RunInfo};
 
 /// How long readers may keep the log from being emptied after a deletion. Other writers wait meanwhile.
 const LOG_PATIENCE: Duration = Duration::from_millis(100);
@@ -53,7 +53,7 @@ impl SessionArchive for SqliteStore {
         )
     }
 
-    fn runs(&self, session_id: &SessionId, limit: u32, offset: u32) -> StoreFuture<'_, Vec<RunRow>> {
+    fn runs(&self, session_id: &SessionId, limit: u32, offset: u32) -> StoreFuture<'_, Vec<RunInfo>> {
         let session_id = session_id.clone();
         Box::pin(self.readers.read("read runs", move |conn| listing::runs(conn, &session_id, limit, offset)))
     }
@@ -63,12 +63,12 @@ impl SessionArchive for SqliteStore {
         Box::pin(self.readers.read("look for a question in", move |conn| listing::last_question(conn, &run_id)))
     }
 
-    fn agents(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<AgentRow>> {
+    fn agents(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<AgentInfo>> {
         let session_id = session_id.clone();
         Box::pin(self.readers.read("read agents", move |conn| listing::agents(conn, &session_id)))
     }
 
-    fn children(&self, run_id: &RunId) -> StoreFuture<'_, Vec<RunRow>> {
+    fn children(&self, run_id: &RunId) -> StoreFuture<'_, Vec<RunInfo>> {
         let run_id = run_id.clone();
         Box::pin(self.readers.read("read a run's children", move |conn| agents::children(conn, &run_id)))
     }

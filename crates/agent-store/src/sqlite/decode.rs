@@ -13,11 +13,11 @@ use super::fields::{Fields, level};
 use crate::artifact::stored_path;
 use crate::error::StoreError;
 use crate::hash::ContentHash;
-use crate::rows::{AgentRow, ArtifactRow, FileVersion, Owner, RunRow, SessionRow, SessionStatus};
+use crate::rows::{AgentInfo, ArtifactInfo, FileVersion, Owner, RunInfo, SessionInfo, SessionStatus};
 
-pub(super) fn session(row: &Row<'_>) -> Result<SessionRow, StoreError> {
+pub(super) fn session(row: &Row<'_>) -> Result<SessionInfo, StoreError> {
     let mut fields = Fields::of("sessions", row);
-    Ok(SessionRow {
+    Ok(SessionInfo {
         session_id: fields.parsed(SessionId::parse)?,
         cwd: fields.text()?.to_owned(),
         root_agent_id: fields.parsed(AgentId::parse)?,
@@ -44,9 +44,9 @@ fn owner(fields: &mut Fields<'_, '_>) -> Result<Option<Owner>, StoreError> {
 #[error("an owner has a process, a host and a time, or none of them")]
 struct HalfAnOwner;
 
-pub(super) fn agent(row: &Row<'_>) -> Result<AgentRow, StoreError> {
+pub(super) fn agent(row: &Row<'_>) -> Result<AgentInfo, StoreError> {
     let mut fields = Fields::of("agents", row);
-    Ok(AgentRow {
+    Ok(AgentInfo {
         agent_id: fields.parsed(AgentId::parse)?,
         session_id: fields.parsed(SessionId::parse)?,
         parent_agent_id: fields.optional(AgentId::parse)?,
@@ -62,9 +62,9 @@ pub(super) fn agent(row: &Row<'_>) -> Result<AgentRow, StoreError> {
     })
 }
 
-pub(super) fn run(row: &Row<'_>) -> Result<RunRow, StoreError> {
+pub(super) fn run(row: &Row<'_>) -> Result<RunInfo, StoreError> {
     let mut fields = Fields::of("runs", row);
-    Ok(RunRow {
+    Ok(RunInfo {
         run_id: fields.parsed(RunId::parse)?,
         session_id: fields.parsed(SessionId::parse)?,
         agent_id: fields.parsed(AgentId::parse)?,
@@ -161,17 +161,17 @@ fn again<T: Clone, E>(
 }
 
 /// A row whose path is not the one its ids give is damaged: no path out of the database leads anywhere else.
-pub(super) fn artifact(row: &Row<'_>, sessions_dir: &Path) -> Result<ArtifactRow, StoreError> {
+pub(super) fn artifact(row: &Row<'_>, sessions_dir: &Path) -> Result<ArtifactInfo, StoreError> {
     artifact_of(&mut Fields::of("artifacts", row), sessions_dir)
 }
 
 /// An artifact and where it stands in its timeline.
-pub(super) fn placed_artifact(row: &Row<'_>, sessions_dir: &Path) -> Result<(ArtifactRow, u64), StoreError> {
+pub(super) fn placed_artifact(row: &Row<'_>, sessions_dir: &Path) -> Result<(ArtifactInfo, u64), StoreError> {
     let mut fields = Fields::of("artifacts", row);
     Ok((artifact_of(&mut fields, sessions_dir)?, fields.count()?))
 }
 
-fn artifact_of(fields: &mut Fields<'_, '_>, sessions_dir: &Path) -> Result<ArtifactRow, StoreError> {
+fn artifact_of(fields: &mut Fields<'_, '_>, sessions_dir: &Path) -> Result<ArtifactInfo, StoreError> {
     let artifact_id = fields.parsed(ArtifactId::parse)?;
     let session_id = fields.parsed(SessionId::parse)?;
     let (agent_id, run_id) = (fields.optional(AgentId::parse)?, fields.optional(RunId::parse)?);
@@ -181,7 +181,7 @@ fn artifact_of(fields: &mut Fields<'_, '_>, sessions_dir: &Path) -> Result<Artif
     if filename.contains('/') || path != stored_path(&session_id, &artifact_id, &filename) {
         return Err(fields.corrupt(WrongPath));
     }
-    Ok(ArtifactRow {
+    Ok(ArtifactInfo {
         artifact_id,
         session_id,
         agent_id,

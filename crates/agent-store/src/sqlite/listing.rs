@@ -12,7 +12,7 @@ use super::read::{self, all, first};
 use super::{decode, sql};
 use crate::archive::{ArtifactPlace, PlacedArtifact, SessionFilter, SessionSummary};
 use crate::error::StoreError;
-use crate::rows::{AgentRow, RunRow, SessionRow};
+use crate::rows::{AgentInfo, RunInfo, SessionInfo};
 
 /// Characters of a first message: more than a list shows, so that whoever takes secrets out of it sees them whole.
 const FIRST_MESSAGE: usize = 4000;
@@ -47,7 +47,7 @@ pub(super) fn beginning(conn: &Connection, prefix: &str, limit: u32) -> Outcome<
 }
 
 /// What a list says of a session.
-pub(super) fn summary(conn: &Connection, session: SessionRow) -> Outcome<SessionSummary> {
+pub(super) fn summary(conn: &Connection, session: SessionInfo) -> Outcome<SessionSummary> {
     let in_short = first(conn, sql::RUNS_IN_SHORT, [session.session_id.as_str()], |row| {
         let mut fields = Fields::of("sessions", row);
         fields.text()?;
@@ -64,7 +64,7 @@ pub(super) fn summary(conn: &Connection, session: SessionRow) -> Outcome<Session
 #[error("there is no run {0}")]
 struct NoSuchRun(RunId);
 
-fn last_run(conn: &Connection, session_id: &SessionId, run_id: &RunId) -> Outcome<RunRow> {
+fn last_run(conn: &Connection, session_id: &SessionId, run_id: &RunId) -> Outcome<RunInfo> {
     read::run(conn, run_id)?.ok_or_else(|| {
         let (id, column) = (session_id.to_string(), "last_run_id".to_owned());
         StoreError::CorruptRow { table: "sessions", id, column, source: Arc::new(NoSuchRun(run_id.clone())) }.into()
@@ -72,7 +72,7 @@ fn last_run(conn: &Connection, session_id: &SessionId, run_id: &RunId) -> Outcom
 }
 
 /// The beginning of what the user said first, if it is text.
-fn first_message(conn: &Connection, session: &SessionRow) -> Outcome<Option<String>> {
+fn first_message(conn: &Connection, session: &SessionInfo) -> Outcome<Option<String>> {
     let mut statement = conn.prepare_cached(sql::FIRST_MESSAGES)?;
     let mut rows = statement.query(params![session.session_id.as_str(), session.root_agent_id.as_str(), 0])?;
     while let Some(row) = rows.next()? {
@@ -99,7 +99,7 @@ fn cut(text: String, characters: usize) -> String {
     }
 }
 
-pub(super) fn runs(conn: &Connection, session_id: &SessionId, limit: u32, offset: u32) -> Outcome<Vec<RunRow>> {
+pub(super) fn runs(conn: &Connection, session_id: &SessionId, limit: u32, offset: u32) -> Outcome<Vec<RunInfo>> {
     all(conn, sql::RUNS, params![session_id.as_str(), limit, offset], decode::run)
 }
 
@@ -107,7 +107,7 @@ pub(super) fn last_question(conn: &Connection, run_id: &RunId) -> Outcome<Option
     first(conn, sql::LAST_QUESTION, [run_id.as_str()], decode::event)
 }
 
-pub(super) fn agents(conn: &Connection, session_id: &SessionId) -> Outcome<Vec<AgentRow>> {
+pub(super) fn agents(conn: &Connection, session_id: &SessionId) -> Outcome<Vec<AgentInfo>> {
     all(conn, sql::AGENTS, [session_id.as_str()], decode::agent)
 }
 

@@ -11,13 +11,13 @@ use super::fault::Outcome;
 use super::sql;
 use crate::error::StoreError;
 use crate::hash::ContentHash;
-use crate::rows::{AgentRow, ArtifactRow, RunRow, SessionRow};
+use crate::rows::{AgentInfo, ArtifactInfo, RunInfo, SessionInfo};
 
-pub(super) fn session(conn: &Connection, session_id: &SessionId) -> Outcome<Option<SessionRow>> {
+pub(super) fn session(conn: &Connection, session_id: &SessionId) -> Outcome<Option<SessionInfo>> {
     first(conn, sql::SESSION, [session_id.as_str()], decode::session)
 }
 
-pub(super) fn agent(conn: &Connection, agent_id: &AgentId) -> Outcome<Option<AgentRow>> {
+pub(super) fn agent(conn: &Connection, agent_id: &AgentId) -> Outcome<Option<AgentInfo>> {
     first(conn, sql::AGENT, [agent_id.as_str()], decode::agent)
 }
 
@@ -25,15 +25,15 @@ pub(super) fn node(conn: &Connection, node_id: &NodeId) -> Outcome<Option<Node>>
     first(conn, sql::NODE, [node_id.as_str()], decode::node)
 }
 
-pub(super) fn run(conn: &Connection, run_id: &RunId) -> Outcome<Option<RunRow>> {
+pub(super) fn run(conn: &Connection, run_id: &RunId) -> Outcome<Option<RunInfo>> {
     first(conn, sql::RUN, [run_id.as_str()], decode::run)
 }
 
-pub(super) fn unfinished_runs(conn: &Connection, session_id: &SessionId) -> Outcome<Vec<RunRow>> {
+pub(super) fn unfinished_runs(conn: &Connection, session_id: &SessionId) -> Outcome<Vec<RunInfo>> {
     all(conn, sql::UNFINISHED_RUNS, [session_id.as_str()], decode::run)
 }
 
-pub(super) fn artifact(conn: &Connection, sessions_dir: &Path, id: &ArtifactId) -> Outcome<Option<ArtifactRow>> {
+pub(super) fn artifact(conn: &Connection, sessions_dir: &Path, id: &ArtifactId) -> Outcome<Option<ArtifactInfo>> {
     first(conn, sql::ARTIFACT, [id.as_str()], |row| decode::artifact(row, sessions_dir))
 }
 

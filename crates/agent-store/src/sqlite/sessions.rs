@@ -13,7 +13,7 @@ use crate::hash::ContentHash;
 use crate::lease::{ClaimedSession, Lease};
 use crate::port::{SessionStore, StoreFuture};
 use crate::rows::{
-    AgentRow, ArtifactRow, FileVersion, LoadedAgent, Recent, RecentPath, RunRow, SessionRow, UserMessages,
+    AgentInfo, ArtifactInfo, FileVersion, LoadedAgent, Recent, RecentPath, RunInfo, SessionInfo, UserMessages,
 };
 use crate::write::{Commit, Committed, NewSession};
 
@@ -34,12 +34,12 @@ impl SessionStore for SqliteStore {
         Box::pin(self.writer.write("commit to", move |tx| apply::commit(tx, &session_id, fence, &commit, clock.now())))
     }
 
-    fn session(&self, session_id: &SessionId) -> StoreFuture<'_, Option<SessionRow>> {
+    fn session(&self, session_id: &SessionId) -> StoreFuture<'_, Option<SessionInfo>> {
         let session_id = session_id.clone();
         Box::pin(self.readers.read("read a session", move |conn| read::session(conn, &session_id)))
     }
 
-    fn agent(&self, agent_id: &AgentId) -> StoreFuture<'_, Option<AgentRow>> {
+    fn agent(&self, agent_id: &AgentId) -> StoreFuture<'_, Option<AgentInfo>> {
         let agent_id = agent_id.clone();
         Box::pin(self.readers.read("read an agent", move |conn| read::agent(conn, &agent_id)))
     }
@@ -54,17 +54,17 @@ impl SessionStore for SqliteStore {
         Box::pin(self.readers.read("read a node", move |conn| read::node(conn, &node_id)))
     }
 
-    fn run(&self, run_id: &RunId) -> StoreFuture<'_, Option<RunRow>> {
+    fn run(&self, run_id: &RunId) -> StoreFuture<'_, Option<RunInfo>> {
         let run_id = run_id.clone();
         Box::pin(self.readers.read("read a run", move |conn| read::run(conn, &run_id)))
     }
 
-    fn artifact(&self, artifact_id: &ArtifactId) -> StoreFuture<'_, Option<ArtifactRow>> {
+    fn artifact(&self, artifact_id: &ArtifactId) -> StoreFuture<'_, Option<ArtifactInfo>> {
         let (sessions_dir, artifact_id) = (self.sessions_dir.clone(), artifact_id.clone());
         Box::pin(self.readers.read("read an artifact", move |conn| read::artifact(conn, &sessions_dir, &artifact_id)))
     }
 
-    fn unfinished_runs(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<RunRow>> {
+    fn unfinished_runs(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<RunInfo>> {
         let session_id = session_id.clone();
         Box::pin(self.readers.read("read unfinished runs", move |conn| read::unfinished_runs(conn, &session_id)))
     }

@@ -7,7 +7,7 @@ use agent_protocol::{
     RuntimeEvent,
 };
 use agent_store::{
-    ArtifactRow, Commit, NewAgent, NewRun, ReplayCursor, ReplayPage, ReplayScope, SessionArchive, SessionStore,
+    ArtifactInfo, Commit, NewAgent, NewRun, ReplayCursor, ReplayPage, ReplayScope, SessionArchive, SessionStore,
     SqliteStore, StoreError, Write,
 };
 use proptest::prelude::*;
@@ -176,7 +176,7 @@ impl World {
         assert!(nodes == expected.nodes);
         let artifacts: Vec<_> = pages.iter().flat_map(|page| &page.artifacts).collect();
         assert_eq!(
-            artifacts.iter().map(|row: &&ArtifactRow| row.artifact_id.as_str()).collect::<Vec<_>>(),
+            artifacts.iter().map(|row: &&ArtifactInfo| row.artifact_id.as_str()).collect::<Vec<_>>(),
             expected.artifacts,
             "artifacts of {scope:?}"
         );

@@ -53,7 +53,7 @@ fn the_oldest_go_until_enough_is_gone() {
 /// ART-3: candidates say why they may go.
 #[test]
 fn candidates_have_reasons() {
-    let artifact = |kind: Option<&str>| ArtifactRow {
+    let artifact = |kind: Option<&str>| ArtifactInfo {
         artifact_id: ArtifactId::parse("art_1").unwrap(),
         session_id: SessionId::parse("sess_a").unwrap(),
         agent_id: None,

@@ -6,7 +6,7 @@ mod request;
 
 use agent_engine::ContextMark;
 use agent_protocol::{NodeId, RunId, SessionId};
-use agent_store::{RunRow, SessionRow};
+use agent_store::{RunInfo, SessionInfo};
 
 pub use entry::{
     CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextRun, Estimates, PinnedNode,
@@ -62,13 +62,13 @@ impl Archive {
 impl ContextReport {
     /// The session.
     #[must_use]
-    pub fn session(&self) -> &SessionRow {
+    pub fn session(&self) -> &SessionInfo {
         self.replay.session()
     }
 
     /// The run, where it is one run's report.
     #[must_use]
-    pub fn run(&self) -> Option<&RunRow> {
+    pub fn run(&self) -> Option<&RunInfo> {
         self.replay.run()
     }
 

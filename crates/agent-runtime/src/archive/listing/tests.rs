@@ -1,9 +1,9 @@
 use super::*;
 use agent_protocol::{ErrorCode, ErrorPayload, Object, RunId, SessionId, Timestamp, Usage};
 
-fn run(status: RunStatus, kind: Option<&str>) -> RunRow {
+fn run(status: RunStatus, kind: Option<&str>) -> RunInfo {
     let error = kind.map(|kind| ErrorPayload::new(ErrorCode::InternalError, "x").detail("kind", kind));
-    RunRow {
+    RunInfo {
         run_id: RunId::parse("run_1").unwrap(),
         session_id: SessionId::parse("sess_1").unwrap(),
         agent_id: agent_protocol::AgentId::parse("agent_1").unwrap(),

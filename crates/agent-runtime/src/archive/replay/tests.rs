@@ -69,7 +69,7 @@ impl SessionArchive for Pages {
         closed()
     }
 
-    fn runs(&self, _: &SessionId, _: u32, _: u32) -> StoreFuture<'_, Vec<RunRow>> {
+    fn runs(&self, _: &SessionId, _: u32, _: u32) -> StoreFuture<'_, Vec<RunInfo>> {
         closed()
     }
 
@@ -77,11 +77,11 @@ impl SessionArchive for Pages {
         closed()
     }
 
-    fn agents(&self, _: &SessionId) -> StoreFuture<'_, Vec<AgentRow>> {
+    fn agents(&self, _: &SessionId) -> StoreFuture<'_, Vec<AgentInfo>> {
         closed()
     }
 
-    fn children(&self, _: &RunId) -> StoreFuture<'_, Vec<RunRow>> {
+    fn children(&self, _: &RunId) -> StoreFuture<'_, Vec<RunInfo>> {
         closed()
     }
 
@@ -112,7 +112,7 @@ impl SessionArchive for Pages {
 
 fn replay(pages: &Arc<Pages>, hides: bool) -> Replay {
     let session_id = SessionId::parse("sess_1").unwrap();
-    let session = SessionRow {
+    let session = SessionInfo {
         session_id: session_id.clone(),
         cwd: String::new(),
         root_agent_id: agent_protocol::AgentId::parse("agent_1").unwrap(),

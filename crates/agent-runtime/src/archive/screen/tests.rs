@@ -107,7 +107,7 @@ fn rows_are_redacted() {
     let fields = || Object::from_iter([("note".to_owned(), json!(format!("token {TOKEN}")))]);
     let (moment, session_id) = (Timestamp::from_unix_millis(0), SessionId::parse("sess_1").unwrap());
     let agent_id = AgentId::parse("agent_1").unwrap();
-    let mut of_session = SessionRow {
+    let mut of_session = SessionInfo {
         session_id: session_id.clone(),
         cwd: "/home/me/project".into(),
         root_agent_id: agent_id.clone(),
@@ -119,7 +119,7 @@ fn rows_are_redacted() {
         updated_at: moment.clone(),
         owner: None,
     };
-    let mut of_run = RunRow {
+    let mut of_run = RunInfo {
         run_id: RunId::parse("run_1").unwrap(),
         session_id: session_id.clone(),
         agent_id: agent_id.clone(),
@@ -134,7 +134,7 @@ fn rows_are_redacted() {
         created_at: moment.clone(),
         updated_at: moment.clone(),
     };
-    let mut of_agent = AgentRow {
+    let mut of_agent = AgentInfo {
         active_node_id: None,
         agent_id,
         session_id: session_id.clone(),
@@ -148,7 +148,7 @@ fn rows_are_redacted() {
         created_at: moment.clone(),
         updated_at: moment.clone(),
     };
-    let mut of_artifact = ArtifactRow {
+    let mut of_artifact = ArtifactInfo {
         artifact_id: agent_protocol::ArtifactId::parse("art_1").unwrap(),
         session_id,
         agent_id: None,
