@@ -12,6 +12,9 @@ use crate::Refusal;
 pub use broken::BrokenStream;
 pub(crate) use verdict::Again;
 
+/// The failure behind a [`ProviderError`], whatever client it came from.
+pub type ProviderCause = Box<dyn std::error::Error + Send + Sync>;
+
 /// Every way in which building or using an adapter fails.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
@@ -54,7 +57,7 @@ pub enum ProviderError {
         /// The provider.
         provider: String,
         /// Why; never holds the address, which may hold a password.
-        source: reqwest::Error,
+        source: ProviderCause,
     },
     /// A provider option that does not exist.
     #[error("{provider} has no option \"{option}\"{}", did_you_mean(nearest.as_deref()))]
@@ -102,7 +105,7 @@ pub enum ProviderError {
         /// The provider.
         provider: String,
         /// Why.
-        source: reqwest::Error,
+        source: ProviderCause,
     },
     /// The TLS part of the client could not be made.
     #[error("could not set up TLS for {provider}")]
@@ -110,7 +113,7 @@ pub enum ProviderError {
         /// The provider.
         provider: String,
         /// Why.
-        source: rustls::Error,
+        source: ProviderCause,
     },
     /// The request needs something this provider cannot do, as is known before asking (PRV-3).
     #[error("{provider} cannot do what the request for {model} needs: {feature}")]
@@ -142,7 +145,7 @@ pub enum ProviderError {
         /// The address.
         url: String,
         /// Why.
-        source: reqwest::Error,
+        source: ProviderCause,
         /// Whether the reason may pass.
         passing: bool,
     },
@@ -154,7 +157,7 @@ pub enum ProviderError {
         /// The address.
         url: String,
         /// Why.
-        source: reqwest::Error,
+        source: ProviderCause,
     },
     /// The server was silent for too long (PRV-9).
     #[error("{provider} at {url} {waiting} within {} s", seconds(*limit))]

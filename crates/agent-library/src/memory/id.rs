@@ -1,6 +1,7 @@
 //! Names of memories.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::Deserialize;
 
@@ -50,6 +51,20 @@ impl MemoryId {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl AsRef<str> for MemoryId {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for MemoryId {
+    type Err = NoMemoryId;
+
+    fn from_str(text: &str) -> Result<Self, NoMemoryId> {
+        Self::parse(text)
     }
 }
 

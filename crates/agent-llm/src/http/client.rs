@@ -35,7 +35,7 @@ impl HttpWire {
     ) -> Result<Self, ProviderError> {
         let proxy = proxy(&endpoint, &settings.proxy).map_err(|source| ProviderError::InvalidProxy {
             provider: provider.to_owned(),
-            source: source.without_url(),
+            source: source.without_url().into(),
         })?;
         let peer = failure::Peer {
             provider,
@@ -60,7 +60,9 @@ impl HttpWire {
         let provider = || self.peer.provider.to_owned();
         let tls = if self.endpoint.is_secure() { tls::secure() } else { tls::unused() };
         let mut builder = Client::builder()
-            .tls_backend_preconfigured(tls.map_err(|source| ProviderError::Tls { provider: provider(), source })?)
+            .tls_backend_preconfigured(
+                tls.map_err(|source| ProviderError::Tls { provider: provider(), source: source.into() })?,
+            )
             // Proxies come from the settings; the client must not look for its own.
             .no_proxy()
             .redirect(redirect::Policy::none())
@@ -70,7 +72,9 @@ impl HttpWire {
         if let Some(proxy) = &self.proxy {
             builder = builder.proxy(proxy.clone());
         }
-        builder.build().map_err(|source| ProviderError::Client { provider: provider(), source: source.without_url() })
+        builder
+            .build()
+            .map_err(|source| ProviderError::Client { provider: provider(), source: source.without_url().into() })
     }
 
     async fn exchange(&self, call: Call) -> Result<Answer, ProviderError> {

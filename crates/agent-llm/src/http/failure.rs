@@ -27,8 +27,10 @@ pub(super) fn explain(peer: &Peer, error: reqwest::Error) -> ProviderError {
         Reason::ConnectTimeout => {
             ProviderError::TimedOut { provider, url, waiting: Waiting::Connection, limit: peer.connect_timeout }
         }
-        Reason::NoConnection { passing } => ProviderError::Unreachable { provider, url, source, passing },
-        Reason::Broken => ProviderError::Disconnected { provider, url, source },
+        Reason::NoConnection { passing } => {
+            ProviderError::Unreachable { provider, url, source: source.into(), passing }
+        }
+        Reason::Broken => ProviderError::Disconnected { provider, url, source: source.into() },
     }
 }
 

@@ -25,7 +25,7 @@ async fn a_configuration_without_a_file() {
     let text = std::fs::read_to_string(world.home.config_path()).unwrap();
     std::fs::remove_file(world.home.config_path()).unwrap();
     let (url, provider) = (world.server.base_url(Protocol::OpenAi), Protocol::OpenAi.provider());
-    let model = json!({"provider": provider, "base_url": url, "name": "m", "api_key_env": ""});
+    let model = json!({"provider": provider, "base_url": url, "name": agent_testkit::MODEL, "api_key_env": ""});
     let value = json!({"model": model, "memory": {"enabled": false}});
     for source in [ConfigSource::Text(text), ConfigSource::Value(value)] {
         world.server.push(Reply::text("Hi."));

@@ -43,6 +43,7 @@ fn ids() {
         " mem_20261130094143_x",
     ] {
         assert_eq!(MemoryId::parse(bad), Err(NoMemoryId), "{bad}");
+        assert_eq!(bad.parse::<MemoryId>(), Err(NoMemoryId), "{bad}");
     }
 }
 

@@ -103,7 +103,7 @@ fn details_of_a_refusal() {
 /// The message holds the causes once, from the outside in.
 #[test]
 fn messages_hold_their_causes() {
-    let source = rustls::Error::General("no luck".into());
+    let source = rustls::Error::General("no luck".into()).into();
     let error = ProviderError::Tls { provider: "openai".into(), source };
     assert_eq!(error.payload().message, "could not set up TLS for openai: unexpected error: no luck");
     let error = ProviderError::TimedOut {
