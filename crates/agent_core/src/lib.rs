@@ -57,3 +57,8 @@ pub use permission::{PermissionDecision, PermissionRequest};
 pub use runtime::{AgentRuntime, RunHandle, StartOptions, UserMessage};
 pub use session::AgentDefinition;
 pub use tool::{ToolDefinition, ToolResult};
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,4 +1,4 @@
 //! What a session holds: agents, runs, the tree of its conversation, and files.
 
-pub use agent_protocol::{AgentDefinition, AgentRole, DefinitionSource, Node, NodeType, Role};
+pub use agent_protocol::{AgentDefinition, AgentRole, AgentStatus, AgentType, DefinitionSource, Node, NodeType, Role};
 pub use agent_runtime::{AgentInfo, ArtifactInfo, Owner, RunInfo, SessionInfo, SessionStatus, project_name};

@@ -162,6 +162,13 @@ fn declared(line: &str) -> Option<&str> {
     words(rest).next()
 }
 
+/// The same of a line in a macro's braces: `pub struct Name {` of `section!`, `Name {` of `stored_enum!`.
+fn declared_in_macro(line: &str) -> Option<&str> {
+    let inner = line.strip_prefix("    ")?;
+    let bare = inner.strip_suffix(" {").filter(|name| words(name).next() == Some(name));
+    bare.or_else(|| declared(inner).filter(|name| inner.contains(&format!("{name} {{"))))
+}
+
 /// What each public type of our crates mentions: in its public fields and variants, in the public methods of its `impl`s.
 fn mentions() -> BTreeMap<Named, BTreeSet<String>> {
     let mut all: BTreeMap<Named, BTreeSet<String>> = BTreeMap::new();
@@ -189,7 +196,10 @@ fn mentions_in(text: &str) -> Vec<(String, Vec<&str>)> {
             in_signature = begun == Kind::Function && !line.ends_with('{');
             continue;
         }
-        let Some(at) = kind else { continue };
+        let Some(at) = kind else {
+            found.extend(declared_in_macro(line).map(|name| (name.to_owned(), Vec::new())));
+            continue;
+        };
         if line.starts_with('}') {
             kind = None;
             continue;
