@@ -8,9 +8,9 @@ pub use agent_policy::{Access, CodeFile, Command, Facts, Target, TargetKind, Wit
 pub use agent_protocol::{Permission, ToolCall, ToolClass, ToolDefinition, ToolResult};
 pub use agent_redact::{KnownSecrets, Redacted, SecretStream};
 pub use agent_tool::{
-    ArtifactFile, ArtifactSink, CallContext, ContextNode, EffectGuard, Fence, FenceClosed, FileStamp, FileVersion,
-    FileVersions, FnTool, LoadedContext, NothingLoaded, Prepared, PreparedCall, ProgressSink, SchemaRule,
-    SubsetViolation, Tool, ToolOutput, reference,
+    ArtifactFile, ArtifactSink, CallContext, ChildAgents, ChildKind, ChildReport, ChildTask, ContextNode, EffectGuard,
+    Fence, FenceClosed, FileStamp, FileVersion, FileVersions, FnTool, LoadedContext, NoChildren, NothingLoaded,
+    Prepared, PreparedCall, ProgressSink, SchemaRule, SubsetViolation, Tool, ToolOutput, WriteGuard, reference,
 };
 
 pub use status::{ToolStatus, inspect};
