@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use agent_core::{ArchiveBuilder, NodeId, SessionId};
+use agent_core::FIXME::ArchiveBuilder;
+use agent_core::id::{NodeId, SessionId};
 use agent_store::{SessionArchive, SessionStore};
 use agent_testkit::{Call, Reply};
 use rusqlite::Connection;
