@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use agent_core::FIXME::ArchiveBuilder;
+use agent_core::archive;
+use agent_core::config::Location;
 use agent_core::id::{NodeId, SessionId};
 use agent_store::{SessionArchive, SessionStore};
 use agent_testkit::{Call, Reply};
@@ -151,7 +152,7 @@ fn another_branch_of_it() {
     let world = left_behind("before_agents_branch");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let archive = ArchiveBuilder::default().home_dir(&world.home.home).open().await.unwrap();
+        let archive = archive::open(&Location::default().home_dir(&world.home.home)).await.unwrap();
         let (session, node) = (SessionId::parse(FIRST).unwrap(), NodeId::parse(ANSWER).unwrap());
         archive.switch_node(&session, &node).await.unwrap();
         archive.close().await;
