@@ -45,6 +45,11 @@ pub(crate) enum BenchError {
         #[from]
         source: rusqlite::Error,
     },
+    #[error("what was stored cannot be shown")]
+    Archive {
+        #[from]
+        source: agent_core::error::ArchiveError,
+    },
     #[error("an id cannot be made")]
     Id {
         #[from]

@@ -21,6 +21,7 @@ mod redacted;
 mod secrets;
 #[cfg(test)]
 mod testing;
+pub mod within;
 
 pub use display::{
     escape_bounded, escape_for_prompt, escape_for_terminal, escape_word, quote_argv, quote_name, shorten,

@@ -1,9 +1,8 @@
 //! Why a run could not be started.
 
-use agent_protocol::{AgentId, ErrorCode, ErrorPayload, NodeId, RunId, SessionId};
+use agent_archive::ArchiveError;
+use agent_protocol::{ErrorCode, ErrorPayload, SessionId};
 use agent_store::StoreError;
-
-use crate::archive::Missing;
 
 /// Why a run could not be started. What goes wrong later ends the run and is in its events.
 #[derive(Debug, thiserror::Error)]
@@ -51,51 +50,22 @@ pub enum RuntimeError {
     /// A tool cannot be registered.
     #[error(transparent)]
     Tool(#[from] agent_tool::RegisterError),
-    /// There is nothing with this id.
-    #[error("there is no {kind} {id}")]
-    NotFound {
-        /// What was looked for.
-        kind: &'static str,
-        /// Its id.
-        id: String,
-    },
-    /// A session's active path is in its own agent's tree (STO-8).
-    #[error(
-        "node {node_id} belongs to agent {agent_id}, not to the agent of session {session_id}: choose a node of its own"
-    )]
-    OtherTree {
-        /// The session.
-        session_id: SessionId,
-        /// The node.
-        node_id: NodeId,
-        /// Whose it is.
-        agent_id: AgentId,
-    },
-    /// No new branch can start after the node (STO-7).
+    /// What was stored could not be shown or changed.
     #[error(transparent)]
-    Branch(#[from] agent_engine::BranchError),
-    /// A past request cannot be put together again.
-    #[error("the request of turn {turn} of run {run_id} cannot be rebuilt: {missing}")]
-    NotRebuilt {
-        /// The run.
-        run_id: RunId,
-        /// The turn.
-        turn: u32,
-        /// What is missing.
-        missing: Missing,
-    },
-    /// What looks like a secret cannot be searched for, so nothing is shown.
-    #[error(transparent)]
-    Patterns(#[from] agent_redact::PatternsError),
-    /// Work beside the caller's ended without a result.
-    #[error("{work} stopped unexpectedly; this is a bug in soong-agent")]
-    BrokeOff {
-        /// What.
-        work: &'static str,
-    },
+    Archive(ArchiveError),
     /// The runtime has been closed.
     #[error("the runtime is closed")]
     Closed,
+}
+
+impl From<ArchiveError> for RuntimeError {
+    /// What the store refused is the same, whoever asked it.
+    fn from(error: ArchiveError) -> Self {
+        match error {
+            ArchiveError::Store(error) => Self::Store(error),
+            other => Self::Archive(other),
+        }
+    }
 }
 
 impl RuntimeError {
@@ -103,18 +73,12 @@ impl RuntimeError {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::EmptyMessage
-            | Self::OtherProject { .. }
-            | Self::Tool(_)
-            | Self::NotFound { .. }
-            | Self::OtherTree { .. }
-            | Self::Branch(_) => ErrorCode::ValidationError,
+            Self::EmptyMessage | Self::OtherProject { .. } | Self::Tool(_) => ErrorCode::ValidationError,
             Self::ModeNotAvailable => ErrorCode::UnsupportedCapability,
             Self::SessionBusy { .. } | Self::QueueFull { .. } => ErrorCode::SessionActive,
             Self::Budget(_) => ErrorCode::ConfigError,
             Self::Store(error) => error.code(),
-            Self::NotRebuilt { .. } => ErrorCode::StorageError,
-            Self::Patterns(_) | Self::BrokeOff { .. } => ErrorCode::InternalError,
+            Self::Archive(error) => error.code(),
             Self::Closed => ErrorCode::Cancelled,
         }
     }
@@ -124,6 +88,7 @@ impl RuntimeError {
     pub fn payload(&self) -> ErrorPayload {
         match self {
             Self::Store(error) => error.payload(),
+            Self::Archive(error) => error.payload(),
             other => ErrorPayload::new(other.code(), other.to_string()),
         }
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_protocol::{AgentId, EndReason, ErrorCode, ErrorPayload, RunId, RunMode, RunStatus, SessionId};
+use agent_redact::within::{in_error, in_optional_text, in_text};
 use agent_store::SessionStore;
 
 use crate::live::{EventStream, StreamTaken};
-use crate::redact::{in_optional_text, in_text, shapes_of_error};
 use crate::run_spec::StartedRun;
 use crate::run_state::RunResult;
 
@@ -78,7 +78,7 @@ impl RunHandle {
         });
         let patterns = &self.started.live.patterns;
         if let Some(error) = &mut result.error {
-            shapes_of_error(patterns, error);
+            in_error(patterns, error);
         }
         in_optional_text(patterns, result.answer.as_mut());
         for call in &mut result.unanswered {

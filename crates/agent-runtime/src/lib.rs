@@ -9,7 +9,6 @@
 
 mod agent;
 mod agent_end;
-mod archive;
 mod artifacts;
 mod blocks;
 mod broker;
@@ -48,17 +47,6 @@ mod settings;
 mod sources;
 mod tools;
 
-pub use agent_engine::{BranchError, RebuildError};
-pub use agent_store::{
-    AgentInfo, ArtifactInfo, DeletedArtifacts, DeletedSession, FileFailure, Owner, ReplayCursor, ReplayPage, RunInfo,
-    SessionFilter, SessionInfo, SessionStatus, SessionSummary,
-};
-pub use archive::{
-    Archive, ArtifactCleanup, BlockReport, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult,
-    CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextReport, ContextRun,
-    EpochContext, Estimates, Missing, PinnedNode, Replay, ReplayResult, RequestContext, RequestOutcome, RequestReport,
-    RunInspection, SessionHit, SessionListing, Standing, TurnInspection, TurnReply, TurnReport, WindowShares,
-};
 pub use blocks::blocks;
 pub use broker::{CallbackError, PermissionCallback};
 pub use error::RuntimeError;

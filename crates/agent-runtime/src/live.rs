@@ -13,10 +13,9 @@ use agent_protocol::{
     ContentBlock, EventId, EventType, Level, NodeId, Object, RunId, RuntimeEvent, SessionId, Timestamp, ToolCallId,
 };
 use agent_redact::SecretPatterns;
+use agent_redact::within::in_object;
 use agent_store::{SessionStore, StoreError};
 use tokio::sync::Notify;
-
-use crate::redact;
 
 /// Stored events kept in memory per run.
 const TAIL: usize = 256;
@@ -286,7 +285,7 @@ impl EventStream {
     pub async fn next(&mut self) -> Result<Option<RuntimeEvent>, StoreError> {
         let mut event = self.next_as_it_is().await?;
         if let Some(event) = event.as_mut().filter(|event| !is_content(event.event_type)) {
-            redact::shapes(&self.live.patterns, &mut event.payload);
+            in_object(&self.live.patterns, &mut event.payload);
         }
         Ok(event)
     }

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use agent_llm::{RawExchange, RawSink};
 use agent_protocol::{Object, RunId, SessionId};
 use agent_redact::SecretPatterns;
+use agent_redact::within::in_text;
 use agent_store::{ArtifactWriter, StoreError, Write};
 use serde_json::json;
 
-use crate::redact::{Redactor, in_text};
+use crate::redact::Redactor;
 
 /// The key of a request's metadata that says whose it is.
 pub(crate) const RUN_ID: &str = "run_id";

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use agent_archive::Archive;
 use agent_protocol::{ContentBlock, EventType, RunMode, RuntimeEvent, SessionId};
 use agent_store::SessionArchive;
 use agent_tool::{RegisterError, Tool};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::archive::Archive;
 use crate::broker::Broker;
 use crate::error::RuntimeError;
 use crate::handle::RunHandle;

@@ -4,14 +4,16 @@
 
 use std::sync::Arc;
 
-pub use agent_runtime::{
+pub use agent_archive::{
     Archive, ArtifactCleanup, BlockReport, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult,
     CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextReport, ContextRun,
-    DeletedArtifacts, DeletedSession, EpochContext, Estimates, FileFailure, PinnedNode, Replay, ReplayCursor,
-    ReplayPage, ReplayResult, RequestContext, RequestOutcome, RequestReport, RunInspection, SessionFilter, SessionHit,
-    SessionListing, SessionSummary, Standing, TurnInspection, TurnReply, TurnReport, WindowShares,
+    EpochContext, Estimates, PinnedNode, Replay, ReplayResult, RequestContext, RequestOutcome, RequestReport,
+    RunInspection, SessionHit, SessionListing, Standing, TurnInspection, TurnReply, TurnReport, WindowShares,
 };
 use agent_store::SqliteStore;
+pub use agent_store::{
+    DeletedArtifacts, DeletedSession, FileFailure, ReplayCursor, ReplayPage, SessionFilter, SessionSummary,
+};
 
 use crate::config::location::Location;
 use crate::environment::{Environment, resolved};

@@ -6,6 +6,7 @@
 
 use std::path::PathBuf;
 
+pub use agent_archive::{ArchiveError, Missing};
 pub use agent_config::{
     ConfigError, ConfigProblems, Distrust, Position, Problem, ProblemKind, ProfileError, UserFileError,
 };
@@ -15,7 +16,7 @@ pub use agent_llm::{ProviderCause, ProviderError};
 pub use agent_policy::RulesError;
 pub use agent_protocol::{ErrorCode, ErrorPayload, ErrorType};
 pub use agent_redact::{PatternsError, SecretsError};
-pub use agent_runtime::{Missing, RuntimeError};
+pub use agent_runtime::RuntimeError;
 pub use agent_store::{Cause, StoreError};
 pub use agent_tool::RegisterError;
 

@@ -1,4 +1,5 @@
 //! What a session holds: agents, runs, the tree of its conversation, and files.
 
 pub use agent_protocol::{AgentDefinition, AgentRole, AgentStatus, AgentType, DefinitionSource, Node, NodeType, Role};
-pub use agent_runtime::{AgentInfo, ArtifactInfo, Owner, RunInfo, SessionInfo, SessionStatus, project_name};
+pub use agent_runtime::project_name;
+pub use agent_store::{AgentInfo, ArtifactInfo, Owner, RunInfo, SessionInfo, SessionStatus};

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use agent_core::error::{BuildError, ErrorCode, ErrorPayload, Missing, RuntimeError, StoreError};
+use agent_core::error::{ArchiveError, BuildError, ErrorCode, ErrorPayload, Missing, RuntimeError, StoreError};
 use agent_core::runtime::{RunResult, RunStatus};
 
 use crate::hint;
@@ -83,12 +83,18 @@ impl From<BuildError> for Failure {
     }
 }
 
+impl From<ArchiveError> for Failure {
+    fn from(error: ArchiveError) -> Self {
+        RuntimeError::from(error).into()
+    }
+}
+
 impl From<RuntimeError> for Failure {
     fn from(error: RuntimeError) -> Self {
         let exit = match &error {
             // A session id or a turn that is wrong is a wrong argument.
             RuntimeError::Store(StoreError::SessionNotFound { .. })
-            | RuntimeError::NotRebuilt { missing: Missing::Turn, .. } => Exit::Usage,
+            | RuntimeError::Archive(ArchiveError::NotRebuilt { missing: Missing::Turn, .. }) => Exit::Usage,
             RuntimeError::Store(StoreError::SessionActive { .. }) => Exit::Failed,
             other => exit_of(other.code()),
         };

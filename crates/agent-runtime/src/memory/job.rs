@@ -6,6 +6,7 @@ use agent_engine::TokenCounter;
 use agent_library::AssetId;
 use agent_library::memory::{Applied, MemoryId};
 use agent_protocol::{ErrorCode, ErrorPayload, EventDraft, EventType, Level, Object, Reply, Timestamp};
+use agent_redact::within::in_object;
 use agent_store::{Commit, StoreError, UserMessages, Write};
 use serde_json::Value;
 use tokio::task::spawn_blocking;
@@ -22,7 +23,6 @@ use super::schedule::Round;
 use super::trigger::{Backlog, Reason};
 use super::wish::is_wish;
 use crate::owned::OwnedSession;
-use crate::redact;
 
 /// The session was given up meanwhile, or its store refuses. Nothing can be said about it any more.
 struct Gone;
@@ -234,7 +234,7 @@ impl Inner {
     /// Stores an event, without anything that is, or looks like, a secret; gives its time.
     async fn commit(&self, place: &Place, mut event: EventDraft) -> Result<Timestamp, Gone> {
         self.redactor.object(&mut event.payload);
-        redact::shapes(&self.patterns, &mut event.payload);
+        in_object(&self.patterns, &mut event.payload);
         let owned: Arc<OwnedSession> = place.owned.upgrade().ok_or(Gone)?;
         let commit = Commit {
             agent_id: place.agent_id.clone(),

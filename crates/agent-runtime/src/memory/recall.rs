@@ -6,6 +6,7 @@ use agent_engine::{ContextMark, TokenCounter, keys};
 use agent_library::memory::{MemoryEntry, MemoryId, MemoryListing};
 use agent_policy::Facts;
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeType, Object, Permission, ToolClass, ToolDefinition};
+use agent_redact::within;
 use agent_tool::{CallContext, ContextNode, Prepared, Tool, ToolOutput, input_schema};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -17,7 +18,6 @@ use super::memories::Memory;
 use super::prompt::date;
 use super::select::{NotChosen, recall_failed};
 use super::shorten::shorten;
-use crate::redact;
 
 /// Canonical name.
 const NAME: &str = "internal.recall_memory";
@@ -110,8 +110,8 @@ async fn run(memory: &Memory, query: &str, context: &CallContext) -> ToolOutput 
 /// What joins the conversation is stored, and a known secret never is (STO-10).
 fn cleaned(mut output: ToolOutput, context: &CallContext) -> ToolOutput {
     for entry in &mut output.context {
-        redact::in_blocks(&context.secrets, &mut entry.content);
-        redact::in_object(&context.secrets, &mut entry.metadata);
+        within::in_blocks(&context.secrets, &mut entry.content);
+        within::in_object(&context.secrets, &mut entry.metadata);
     }
     output
 }

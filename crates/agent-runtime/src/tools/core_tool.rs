@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use agent_policy::Facts;
 use agent_protocol::{ErrorCode, ErrorPayload, Object, Permission, ToolClass, ToolDefinition};
+use agent_redact::within;
 use agent_tool::{CallContext, Prepared, Tool, ToolOutput, input_schema};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -11,8 +12,6 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::task::spawn_blocking;
-
-use crate::redact;
 
 /// A tool that changes nothing outside and asks nobody, but changes what the model knows: its calls keep their order
 /// (RUN-11).
@@ -84,8 +83,8 @@ async fn run<T: CoreTool>(tool: Arc<T>, input: T::Input, context: CallContext) -
         let mut output = tool.run(input, &context)?;
         // What joins the conversation is stored, and a known secret never is (STO-10).
         for entry in &mut output.context {
-            redact::in_blocks(&context.secrets, &mut entry.content);
-            redact::in_object(&context.secrets, &mut entry.metadata);
+            within::in_blocks(&context.secrets, &mut entry.content);
+            within::in_object(&context.secrets, &mut entry.metadata);
         }
         Ok(output)
     });

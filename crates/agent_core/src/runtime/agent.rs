@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use agent_archive::{
+    Archive, ArtifactCleanup, CleanupResult, Replay, RunInspection, SessionHit, SessionListing, TurnInspection,
+};
 use agent_protocol::{
     ArtifactId, ErrorPayload, Node, NodeId, Object, Permission, RunId, RuntimeEvent, SessionId, ToolClass,
     ToolDefinition,
 };
-use agent_runtime::{
-    Archive, ArtifactCleanup, Background, CleanupResult, DeletedArtifacts, DeletedSession, Replay, RunHandle,
-    RunInspection, Runtime, RuntimeError, SessionFilter, SessionHit, SessionListing, StartOptions, TurnInspection,
-    UserMessage,
-};
+use agent_runtime::{Background, RunHandle, Runtime, RuntimeError, StartOptions, UserMessage};
+use agent_store::{DeletedArtifacts, DeletedSession, SessionFilter};
 use agent_tool::{CallContext, FnTool, RegisterError, Tool};
 use futures::FutureExt;
 use serde_json::Value;
@@ -81,7 +81,7 @@ impl AgentRuntime {
     /// # Errors
     /// If the store cannot be read.
     pub async fn list_sessions(&self, limit: u32, offset: u32) -> Result<Vec<SessionListing>, RuntimeError> {
-        self.archive.list_sessions(&SessionFilter::default(), limit, offset).await
+        Ok(self.archive.list_sessions(&SessionFilter::default(), limit, offset).await?)
     }
 
     /// At most `limit` ids of sessions that begin with `prefix`; one that is the prefix itself comes first.
@@ -89,7 +89,7 @@ impl AgentRuntime {
     /// # Errors
     /// If the store cannot be read.
     pub async fn sessions_beginning(&self, prefix: &str, limit: u32) -> Result<Vec<SessionId>, RuntimeError> {
-        self.archive.sessions_beginning(prefix, limit).await
+        Ok(self.archive.sessions_beginning(prefix, limit).await?)
     }
 
     /// At most `limit` sessions in which every word occurs, after the first `offset`. A word that ends with `*` stands for all
@@ -98,7 +98,7 @@ impl AgentRuntime {
     /// # Errors
     /// If there is no word in `words`, or the store cannot be read.
     pub async fn search_sessions(&self, words: &str, limit: u32, offset: u32) -> Result<Vec<SessionHit>, RuntimeError> {
-        self.archive.search_sessions(words, &SessionFilter::default(), limit, offset).await
+        Ok(self.archive.search_sessions(words, &SessionFilter::default(), limit, offset).await?)
     }
 
     /// Events, nodes and artifacts of a session from `from_seq` to `to_seq`, both included; child agents are summarised
@@ -113,7 +113,7 @@ impl AgentRuntime {
         to_seq: Option<u64>,
         include_sensitive: bool,
     ) -> Result<Replay, RuntimeError> {
-        self.archive.replay_session(session_id, from_seq, to_seq, include_sensitive).await
+        Ok(self.archive.replay_session(session_id, from_seq, to_seq, include_sensitive).await?)
     }
 
     /// The same of a run.
@@ -121,7 +121,7 @@ impl AgentRuntime {
     /// # Errors
     /// If there is no such run, or the store cannot be read.
     pub async fn replay_run(&self, run_id: &RunId, include_sensitive: bool) -> Result<Replay, RuntimeError> {
-        self.archive.replay_run(run_id, include_sensitive).await
+        Ok(self.archive.replay_run(run_id, include_sensitive).await?)
     }
 
     /// The path from the root to a node, root first. What looks like a secret is not shown; [`Archive::get_node_path`] has a
@@ -130,7 +130,7 @@ impl AgentRuntime {
     /// # Errors
     /// If there is no such node, or the store cannot be read.
     pub async fn get_node_path(&self, node_id: &NodeId) -> Result<Vec<Node>, RuntimeError> {
-        self.archive.get_node_path(node_id, false).await
+        Ok(self.archive.get_node_path(node_id, false).await?)
     }
 
     /// A run with its turns.
@@ -138,7 +138,7 @@ impl AgentRuntime {
     /// # Errors
     /// If there is no such run, or the store cannot be read.
     pub async fn inspect_run(&self, run_id: &RunId, include_sensitive: bool) -> Result<RunInspection, RuntimeError> {
-        self.archive.inspect_run(run_id, include_sensitive).await
+        Ok(self.archive.inspect_run(run_id, include_sensitive).await?)
     }
 
     /// A turn of a run, with what the model was asked in it (STO-11).
@@ -151,7 +151,7 @@ impl AgentRuntime {
         turn: u32,
         include_sensitive: bool,
     ) -> Result<TurnInspection, RuntimeError> {
-        self.archive.inspect_turn(run_id, turn, include_sensitive).await
+        Ok(self.archive.inspect_turn(run_id, turn, include_sensitive).await?)
     }
 
     /// Moves the end of a session's active path, so that its next run goes on from there. What lay behind it stays, as a
@@ -161,7 +161,7 @@ impl AgentRuntime {
     /// A node of another session or of another agent's tree, one after which nothing can be said, a session at work.
     pub async fn switch_node(&self, session_id: &SessionId, node_id: &NodeId) -> Result<(), RuntimeError> {
         self.inner.release(session_id).await?;
-        self.archive.switch_node(session_id, node_id).await
+        Ok(self.archive.switch_node(session_id, node_id).await?)
     }
 
     /// Deletes a session with its artifacts and their files. Memory, plans and tasks are kept (STO-12).
@@ -170,7 +170,7 @@ impl AgentRuntime {
     /// If there is no such session, or it is at work, here or in another process.
     pub async fn delete_session(&self, session_id: &SessionId) -> Result<DeletedSession, RuntimeError> {
         self.inner.release(session_id).await?;
-        self.archive.delete_session(session_id).await
+        Ok(self.archive.delete_session(session_id).await?)
     }
 
     /// Deletes an artifact: its row, then its file.
@@ -179,7 +179,7 @@ impl AgentRuntime {
     /// If there is no such artifact, or its session is at work, here or in another process.
     pub async fn delete_artifact(&self, artifact_id: &ArtifactId) -> Result<DeletedArtifacts, RuntimeError> {
         self.inner.release(&self.archive.session_of_artifact(artifact_id).await?).await?;
-        self.archive.delete_artifact(artifact_id).await
+        Ok(self.archive.delete_artifact(artifact_id).await?)
     }
 
     /// Finds artifacts that may go, and deletes them unless it is a dry run, as it is by default (ART-3). Sessions at work are
@@ -188,8 +188,9 @@ impl AgentRuntime {
     /// # Errors
     /// If there is no such session, or the store cannot be read.
     pub async fn cleanup_artifacts(&self, options: &ArtifactCleanup) -> Result<CleanupResult, RuntimeError> {
-        let release = |id: SessionId| async move { self.inner.release(&id).await }.boxed();
-        self.archive.cleanup_releasing(options, &release).await
+        let release =
+            |id: SessionId| async move { self.inner.release(&id).await.map_err(|error| error.payload()) }.boxed();
+        Ok(self.archive.cleanup_releasing(options, &release).await?)
     }
 
     /// What is at work beside runs at this moment: memories that are being found out, summaries.

@@ -2,7 +2,7 @@
 
 use agent_core::archive::{Archive, Replay, SessionFilter, Standing};
 use agent_core::config::Location;
-use agent_core::error::{BuildError, ErrorCode, RuntimeError, StoreError};
+use agent_core::error::{ArchiveError, BuildError, ErrorCode, RuntimeError, StoreError};
 use agent_core::id::{NodeId, SessionId};
 use agent_core::permission::DecisionKind;
 use agent_core::session::Node;
@@ -118,7 +118,7 @@ async fn big_sessions_come_in_pieces() {
     stored.die([kept]).await;
 }
 
-async fn shown(replay: Result<Replay, RuntimeError>) -> String {
+async fn shown(replay: Result<Replay, ArchiveError>) -> String {
     format!("{:?}", replay.unwrap().collect().await.unwrap())
 }
 
@@ -246,7 +246,7 @@ async fn what_is_not_there() {
         assert!(matches!(&error, RuntimeError::Store(StoreError::SessionNotFound { .. })), "{error}");
     };
     not_found(runtime.replay_session(&session, None, None, false).await.err().unwrap());
-    not_found(runtime.archive().session(&session).await.unwrap_err());
+    not_found(runtime.archive().session(&session).await.unwrap_err().into());
     not_found(runtime.delete_session(&session).await.unwrap_err());
     let node = NodeId::parse("node_none").unwrap();
     for error in [

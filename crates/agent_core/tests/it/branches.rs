@@ -1,6 +1,6 @@
 //! Going on from an earlier point (STO-7, STO-8).
 
-use agent_core::error::{BranchError, ErrorCode, RuntimeError, StoreError};
+use agent_core::error::{ArchiveError, BranchError, ErrorCode, RuntimeError, StoreError};
 use agent_core::id::{NodeId, SessionId};
 use agent_core::{AgentRuntime, StartOptions};
 use agent_testkit::{Call, Protocol, Reply};
@@ -90,7 +90,7 @@ async fn not_everywhere() {
     let path = runtime.get_node_path(&end_of(&runtime, &ran).await).await.unwrap();
 
     let error = runtime.switch_node(id, &path[1].node_id).await.unwrap_err();
-    assert!(matches!(error, RuntimeError::Branch(BranchError::Unanswered { .. })), "{error}");
+    assert!(matches!(error, RuntimeError::Archive(ArchiveError::Branch(BranchError::Unanswered { .. }))), "{error}");
     assert_eq!(error.code(), ErrorCode::ValidationError);
     let error = runtime.switch_node(id, &of_child).await.unwrap_err();
     assert!(matches!(error, RuntimeError::Store(StoreError::NotInSession { .. })), "{error}");
@@ -100,7 +100,7 @@ async fn not_everywhere() {
     assert!(matches!(error, RuntimeError::Store(StoreError::SessionActive { owner: Some(_), .. })), "{error}");
     stored.die([kept]).await;
     let error = runtime.switch_node(&parent, &of_child).await.unwrap_err();
-    assert!(matches!(error, RuntimeError::OtherTree { .. }), "{error}");
+    assert!(matches!(error, RuntimeError::Archive(ArchiveError::OtherTree { .. })), "{error}");
 
     let (reply, gate) = Reply::text("Slow.").gated();
     world.server.push(reply);

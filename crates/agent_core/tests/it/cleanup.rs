@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agent_core::archive::{ArtifactCleanup, CleanupReason, CleanupResult};
-use agent_core::error::{ErrorCode, RuntimeError, StoreError};
+use agent_core::error::{ArchiveError, ErrorCode, RuntimeError, StoreError};
 use agent_core::event::Timestamp;
 use agent_core::id::ArtifactId;
 use agent_core::{AgentRuntime, StartOptions};
@@ -88,8 +88,8 @@ async fn sessions_at_work_stay() {
     assert!(matches!(busy, RuntimeError::SessionBusy { .. }) && busy.code() == ErrorCode::SessionActive, "{busy}");
     let mine = archive(&world).await;
     for error in [
-        mine.delete_session(&id).await.unwrap_err(),
-        mine.delete_session(kept.id()).await.unwrap_err(),
+        RuntimeError::from(mine.delete_session(&id).await.unwrap_err()),
+        mine.delete_session(kept.id()).await.unwrap_err().into(),
         runtime.delete_session(kept.id()).await.unwrap_err(),
         runtime.delete_artifact(&artifact).await.unwrap_err(),
     ] {
@@ -107,7 +107,10 @@ async fn sessions_at_work_stay() {
     let deleted = runtime.delete_artifact(&artifact).await.unwrap();
     assert_eq!((deleted.deleted, deleted.bytes), (vec![artifact.clone()], 10));
     assert!(!file.exists());
-    assert!(matches!(runtime.delete_artifact(&artifact).await, Err(RuntimeError::NotFound { kind: "artifact", .. })));
+    assert!(matches!(
+        runtime.delete_artifact(&artifact).await,
+        Err(RuntimeError::Archive(ArchiveError::NotFound { kind: "artifact", .. }))
+    ));
     mine.delete_session(&theirs).await.unwrap();
     mine.close().await;
     runtime.close().await;
@@ -209,7 +212,7 @@ async fn strays_and_sessions_in_use() {
     assert_eq!((real.removed, real.bytes), (2, 30), "the row without a file, and the file without a row");
     let of_session = ArtifactCleanup { session_id: Some(idle_id), ..ArtifactCleanup::default() };
     assert!(archive.cleanup_artifacts(&of_session).await.unwrap().candidates.is_empty());
-    assert!(matches!(archive.delete_artifact(&lost).await, Err(RuntimeError::NotFound { .. })));
+    assert!(matches!(archive.delete_artifact(&lost).await, Err(ArchiveError::NotFound { .. })));
     stored.die([used]).await;
     let rest = archive.cleanup_artifacts(&options).await.unwrap();
     assert_eq!((rest.removed, rest.bytes, rest.failures.len()), (2, 60, 0));

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use agent_core::EventType;
 use agent_core::archive::{Archive, CompactionOutcome, ContextEntry, SessionFilter};
 use agent_core::config::Location;
-use agent_core::error::{ErrorCode, ErrorPayload, Missing, RebuildError, RuntimeError};
+use agent_core::error::{ArchiveError, ErrorCode, ErrorPayload, Missing, RebuildError};
 use agent_core::id::{RunId, SessionId, ToolCallId};
 use agent_core::message::{ContentBlock, Object};
 use agent_core::model::{
@@ -386,9 +386,9 @@ async fn what_is_missing_is_named() {
     let archive = agent_core::archive::open(&Location::default().home_dir(&world.home.home)).await.unwrap();
     let of = |name: &str| RunId::parse(&format!("run_{name}")).unwrap();
     let missing = async |name: &str, turn| match archive.inspect_turn(&of(name), turn, false).await {
-        Err(error @ RuntimeError::NotRebuilt { .. }) => {
+        Err(error @ ArchiveError::NotRebuilt { .. }) => {
             assert_eq!(error.code(), ErrorCode::StorageError);
-            let RuntimeError::NotRebuilt { missing, .. } = error else { unreachable!() };
+            let ArchiveError::NotRebuilt { missing, .. } = error else { unreachable!() };
             Some(missing)
         }
         Err(other) => panic!("{name}: {other}"),
@@ -408,6 +408,6 @@ async fn what_is_missing_is_named() {
     }
     assert_eq!(missing("fine", 1).await, None);
     let unknown = archive.inspect_run(&of("nobody"), false).await.unwrap_err();
-    assert!(matches!(unknown, RuntimeError::NotFound { kind: "run", .. }), "{unknown}");
+    assert!(matches!(unknown, ArchiveError::NotFound { kind: "run", .. }), "{unknown}");
     archive.close().await;
 }

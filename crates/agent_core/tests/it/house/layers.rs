@@ -28,19 +28,23 @@ pub(super) const LAYERS: &[(&str, &[Allowed])] = &[
     ),
     (
         "composition",
-        &[(
-            "agent-runtime",
-            &[
-                "agent-protocol",
-                "agent-engine",
-                "agent-redact",
-                "agent-policy",
-                "agent-library",
-                "agent-store",
-                "agent-tool",
-                "agent-llm",
-            ],
-        )],
+        &[
+            ("agent-archive", &["agent-protocol", "agent-engine", "agent-redact", "agent-store"]),
+            (
+                "agent-runtime",
+                &[
+                    "agent-protocol",
+                    "agent-engine",
+                    "agent-redact",
+                    "agent-policy",
+                    "agent-library",
+                    "agent-store",
+                    "agent-tool",
+                    "agent-llm",
+                    "agent-archive",
+                ],
+            ),
+        ],
     ),
     ("configuration", &[("agent-config", &[])]),
     (
@@ -49,6 +53,7 @@ pub(super) const LAYERS: &[(&str, &[Allowed])] = &[
             "agent_core",
             &[
                 "agent-protocol",
+                "agent-archive",
                 "agent-code",
                 "agent-config",
                 "agent-engine",
@@ -157,9 +162,6 @@ pub(super) const LOOKS_AROUND: &[&str] = &[
     "std::env::vars",
     "std::env::vars_os",
 ];
-
-/// Crates whose modules still use each other in circles.
-pub(super) const HAS_CIRCLES: &[&str] = &["agent-runtime", "agent_core"];
 
 /// All crates from the bottom up: layer, name, what they may use.
 pub(super) fn crates() -> impl DoubleEndedIterator<Item = (&'static str, &'static str, &'static [&'static str])> {

@@ -5,7 +5,7 @@ mod result;
 
 use std::collections::HashSet;
 
-use agent_protocol::{ArtifactId, SessionId, Timestamp};
+use agent_protocol::{ArtifactId, ErrorPayload, SessionId, Timestamp};
 use agent_store::{ArtifactInfo, ClaimedSession, FileFailure, PlacedArtifact, SessionFilter, StoreError, StrayFile};
 
 use futures::FutureExt;
@@ -13,15 +13,15 @@ use futures::future::BoxFuture;
 
 pub use result::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult};
 
-use super::Archive;
-use crate::RuntimeError;
+use crate::archive::Archive;
+use crate::error::ArchiveError;
 use oldest::Oldest;
 
 /// Sessions and artifacts read at once.
 const PAGE: u32 = 500;
 
 /// Asks whoever holds a session to give it up; fails where it is at work.
-type Release<'r> = &'r (dyn Fn(SessionId) -> BoxFuture<'r, Result<(), RuntimeError>> + Sync);
+type Release<'r> = &'r (dyn Fn(SessionId) -> BoxFuture<'r, Result<(), ErrorPayload>> + Sync);
 
 impl Archive {
     /// Finds artifacts that may go, and deletes them unless it is a dry run (ART-3). Files that no artifact names go
@@ -32,7 +32,7 @@ impl Archive {
     ///
     /// # Errors
     /// If there is no such session, or the store cannot be read.
-    pub async fn cleanup_artifacts(&self, options: &ArtifactCleanup) -> Result<CleanupResult, RuntimeError> {
+    pub async fn cleanup_artifacts(&self, options: &ArtifactCleanup) -> Result<CleanupResult, ArchiveError> {
         self.cleanup_releasing(options, &|_| std::future::ready(Ok(())).boxed()).await
     }
 
@@ -45,7 +45,7 @@ impl Archive {
         &self,
         options: &ArtifactCleanup,
         release: Release<'_>,
-    ) -> Result<CleanupResult, RuntimeError> {
+    ) -> Result<CleanupResult, ArchiveError> {
         let mut result = CleanupResult {
             dry_run: options.dry_run,
             candidates: Vec::new(),
@@ -76,7 +76,7 @@ impl Archive {
     }
 
     /// Covered artifacts that may go, the oldest first.
-    async fn covered(&self, options: &ArtifactCleanup) -> Result<Vec<CleanupCandidate>, RuntimeError> {
+    async fn covered(&self, options: &ArtifactCleanup) -> Result<Vec<CleanupCandidate>, ArchiveError> {
         let mut too_much = None;
         if let Some(max_bytes) = options.max_bytes {
             let mut total = 0_u64;
@@ -98,7 +98,7 @@ impl Archive {
         &self,
         options: &ArtifactCleanup,
         mut look: impl FnMut(&PlacedArtifact) + Send,
-    ) -> Result<(), RuntimeError> {
+    ) -> Result<(), ArchiveError> {
         if let Some(id) = &options.session_id {
             self.session_row(id).await?;
             return self.each_of_session(id, options, &mut look).await;
@@ -126,7 +126,7 @@ impl Archive {
         id: &SessionId,
         options: &ArtifactCleanup,
         look: &mut (impl FnMut(&PlacedArtifact) + Send),
-    ) -> Result<(), RuntimeError> {
+    ) -> Result<(), ArchiveError> {
         let mut after = None;
         loop {
             let page = self.told(self.archive.artifacts(id, after, PAGE).await)?;
@@ -140,7 +140,7 @@ impl Archive {
         }
     }
 
-    async fn strays(&self, options: &ArtifactCleanup) -> Result<Vec<StrayFile>, RuntimeError> {
+    async fn strays(&self, options: &ArtifactCleanup) -> Result<Vec<StrayFile>, ArchiveError> {
         let mut strays = self.told(self.archive.stray_files(options.session_id.as_ref()).await)?;
         strays.retain(|stray| is_older(&stray.modified, options));
         strays.sort_by(|one, other| one.modified.cmp(&other.modified));
@@ -148,13 +148,13 @@ impl Archive {
     }
 
     /// A dry run says what a real one would pass over. Sessions of this very process may be given up for it.
-    async fn pass_over_sessions_in_use(&self, result: &mut CleanupResult) -> Result<(), RuntimeError> {
+    async fn pass_over_sessions_in_use(&self, result: &mut CleanupResult) -> Result<(), ArchiveError> {
         let own = std::process::id();
         let mut in_use = HashSet::new();
         for id in sessions_of(&result.candidates) {
             if let Some(owner) = self.told(self.archive.owner(&id).await)?.filter(|owner| owner.pid != own) {
                 let error = StoreError::SessionActive { session_id: id.clone(), owner: Some(owner) };
-                result.failures.push(passed_over(&id, &error.into()));
+                result.failures.push(passed_over(&id, ArchiveError::from(error).payload()));
                 in_use.insert(id);
             }
         }
@@ -167,11 +167,11 @@ impl Archive {
             let of_session = result.candidates.iter().filter(|candidate| candidate.session_id == id);
             let ids: Vec<_> = of_session.filter_map(|candidate| candidate.artifact_id.clone()).collect();
             let deleted = match release(id.clone()).await {
-                Ok(()) => self.delete_of_session(&id, ids, result).await,
+                Ok(()) => self.delete_of_session(&id, ids, result).await.map_err(|error| error.payload()),
                 Err(error) => Err(error),
             };
             if let Err(error) = deleted {
-                result.failures.push(passed_over(&id, &error));
+                result.failures.push(passed_over(&id, error));
             }
         }
     }
@@ -181,7 +181,7 @@ impl Archive {
         id: &SessionId,
         artifacts: Vec<ArtifactId>,
         result: &mut CleanupResult,
-    ) -> Result<(), RuntimeError> {
+    ) -> Result<(), ArchiveError> {
         let ClaimedSession { lease, .. } = self.claim(id).await?;
         for some in artifacts.chunks(PAGE as usize) {
             let deleted = self.told(self.archive.delete_artifacts(&lease, some.to_vec()).await)?;
@@ -270,8 +270,8 @@ fn sessions_of(candidates: &[CleanupCandidate]) -> Vec<SessionId> {
     candidates.iter().map(|candidate| &candidate.session_id).filter(|id| seen.insert(*id)).cloned().collect()
 }
 
-fn passed_over(id: &SessionId, error: &RuntimeError) -> CleanupFailure {
-    CleanupFailure { session_id: id.clone(), artifact_id: None, path: None, message: error.payload().message }
+fn passed_over(id: &SessionId, error: ErrorPayload) -> CleanupFailure {
+    CleanupFailure { session_id: id.clone(), artifact_id: None, path: None, message: error.message }
 }
 
 #[cfg(test)]

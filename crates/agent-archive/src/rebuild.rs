@@ -7,31 +7,10 @@ use agent_store::{ContentHash, RunInfo};
 use serde::Deserialize;
 use std::sync::Arc;
 
-use super::Archive;
-use super::inspect::{TurnReport, not_rebuilt};
-use crate::RuntimeError;
-
-/// What a past request cannot be put together without.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Missing {
-    /// The run has no turn of this number.
-    #[error("the run has no such turn")]
-    Turn,
-    /// The report, the path or what they say together: another version wrote them.
-    #[error(transparent)]
-    Report(#[from] RebuildError),
-    /// What the report says of system blocks and tools cannot be read.
-    #[error("what its report says of the fixed part cannot be read: {0}")]
-    FixedPart(String),
-    /// The bytes behind a hash are not stored, or are not what they should be.
-    #[error("the bytes of {part} under {hash} are missing or damaged")]
-    Blob {
-        /// A system block by its id, or the tool list.
-        part: String,
-        /// Their hash, as the report names it.
-        hash: String,
-    },
-}
+use crate::archive::Archive;
+use crate::error::{ArchiveError, not_rebuilt};
+use crate::inspect::TurnReport;
+use crate::missing::Missing;
 
 /// What stands in `fixed_part` (STO-13).
 #[derive(Deserialize)]
@@ -64,7 +43,7 @@ impl Archive {
         run: &RunInfo,
         report: &TurnReport,
         holders: &[Object],
-    ) -> Result<ModelRequest, RuntimeError> {
+    ) -> Result<ModelRequest, ArchiveError> {
         let missing = |missing: Missing| not_rebuilt(&run.run_id, report.turn, missing);
         let built = self.read_report(&report.context).map_err(missing)?;
         let holder = self.holder(&built, holders).map_err(missing)?;
@@ -102,7 +81,7 @@ impl Archive {
         &self,
         session: &SessionId,
         named: &Object,
-    ) -> Result<Result<FixedParts, Missing>, RuntimeError> {
+    ) -> Result<Result<FixedParts, Missing>, ArchiveError> {
         let fixed = match Fixed::deserialize(named) {
             Ok(fixed) => fixed,
             Err(error) => return Ok(Err(Missing::FixedPart(self.screen.words(error.to_string())))),
@@ -132,7 +111,7 @@ impl Archive {
         Ok(Ok(FixedParts { system: Arc::new(SystemPrompt::from(blocks)), tools: Arc::new(tools) }))
     }
 
-    async fn blob(&self, session: &SessionId, hash: &str) -> Result<Option<Arc<[u8]>>, RuntimeError> {
+    async fn blob(&self, session: &SessionId, hash: &str) -> Result<Option<Arc<[u8]>>, ArchiveError> {
         let Ok(hash) = ContentHash::parse(hash) else { return Ok(None) };
         let bytes = self.told(self.store.blob(session, &hash).await)?;
         Ok(bytes.filter(|bytes| ContentHash::of(bytes) == hash))

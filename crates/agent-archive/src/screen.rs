@@ -7,8 +7,8 @@ use agent_redact::{PatternsError, SecretPatterns};
 use agent_store::{AgentInfo, ArtifactInfo, ReplayPage, RunInfo, SessionInfo, StoreError};
 use serde_json::Value;
 
-use crate::RuntimeError;
-use crate::redact::{in_error, in_object, in_optional_text, in_shared_blocks, in_text};
+use crate::error::ArchiveError;
+use agent_redact::within::{in_error, in_object, in_optional_text, in_shared_blocks, in_text};
 
 /// The patterns, made when they are first needed: a list without texts needs none.
 #[derive(Clone, Default)]
@@ -32,13 +32,13 @@ impl Screen {
         &self,
         mut what: T,
         redact: fn(&SecretPatterns, &mut T),
-    ) -> Result<T, RuntimeError> {
+    ) -> Result<T, ArchiveError> {
         let patterns = self.patterns()?.clone();
         let work = tokio::task::spawn_blocking(move || {
             redact(&patterns, &mut what);
             what
         });
-        work.await.map_err(|_| RuntimeError::BrokeOff { work: "taking secrets out of what is shown" })
+        work.await.map_err(|_| ArchiveError::BrokeOff { work: "taking secrets out of what is shown" })
     }
 
     /// Words about what is stored, which may quote it.
@@ -50,7 +50,7 @@ impl Screen {
     }
 
     /// The message of a damaged row's cause may quote what is stored.
-    pub(super) fn error(&self, error: StoreError) -> RuntimeError {
+    pub(super) fn error(&self, error: StoreError) -> ArchiveError {
         let StoreError::CorruptRow { table, id, column, source } = error else { return error.into() };
         let source = Arc::new(Said(self.words(source.to_string())));
         StoreError::CorruptRow { table, id, column, source }.into()

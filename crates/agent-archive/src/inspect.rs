@@ -9,10 +9,13 @@ use agent_store::{AgentInfo, Cause, RunInfo, StoreError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::rebuild::Missing;
-use super::{Archive, RequestContext, screen};
-use crate::RuntimeError;
-use crate::redact::{in_error, in_object, in_optional_text};
+use crate::archive::Archive;
+use crate::context::RequestContext;
+use crate::error::ArchiveError;
+use crate::error::not_rebuilt;
+use crate::missing::Missing;
+use crate::screen;
+use agent_redact::within::{in_error, in_object, in_optional_text};
 
 /// A run, and what its turns were made of.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +73,7 @@ impl Archive {
     ///
     /// # Errors
     /// If there is no such run, or the store cannot be read.
-    pub async fn inspect_run(&self, id: &RunId, include_sensitive: bool) -> Result<RunInspection, RuntimeError> {
+    pub async fn inspect_run(&self, id: &RunId, include_sensitive: bool) -> Result<RunInspection, ArchiveError> {
         let mut run = self.run_row(id).await?;
         let session = self.session_row(&run.session_id).await?;
         let mut children = self.children(&session, Some(&run)).await?;
@@ -93,7 +96,7 @@ impl Archive {
         id: &RunId,
         turn: u32,
         include_sensitive: bool,
-    ) -> Result<TurnInspection, RuntimeError> {
+    ) -> Result<TurnInspection, ArchiveError> {
         let mut run = self.run_row(id).await?;
         let Turns { turns, holders } = self.turns(id, Some(turn)).await?;
         let found = turns.into_iter().find(|report| report.turn == turn);
@@ -109,7 +112,7 @@ impl Archive {
     }
 
     /// The turns of a run; with `last`, none after it.
-    async fn turns(&self, id: &RunId, last: Option<u32>) -> Result<Turns, RuntimeError> {
+    async fn turns(&self, id: &RunId, last: Option<u32>) -> Result<Turns, ArchiveError> {
         let (mut turns, mut after) = (Turns::default(), 0);
         loop {
             let page = self.told(self.store.run_events(id, after, PAGE).await)?;
@@ -230,7 +233,3 @@ fn damaged(event: &RuntimeEvent, field: &str, source: Cause) -> StoreError {
 #[derive(Debug, thiserror::Error)]
 #[error("no reply ends with \"{0}\"")]
 struct UnknownStop(String);
-
-pub(super) fn not_rebuilt(run_id: &RunId, turn: u32, missing: Missing) -> RuntimeError {
-    RuntimeError::NotRebuilt { run_id: run_id.clone(), turn, missing }
-}

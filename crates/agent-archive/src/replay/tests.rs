@@ -178,9 +178,9 @@ async fn a_failure_is_told() {
     for _ in 0..3 {
         assert!(replay.next().await.unwrap().is_some());
     }
-    assert!(matches!(replay.next().await, Err(RuntimeError::Store(StoreError::Closed))));
+    assert!(matches!(replay.next().await, Err(ArchiveError::Store(StoreError::Closed))));
     assert!(matches!(replay.next().await, Ok(None)));
     let mut broken = self::replay(&pages(7, u64::MAX), false);
     broken.pages.close();
-    assert!(matches!(broken.next().await, Err(RuntimeError::BrokeOff { .. })));
+    assert!(matches!(broken.next().await, Err(ArchiveError::BrokeOff { .. })));
 }

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use agent_protocol::internal::{COMPACT, PURPOSE};
-use agent_protocol::{Node, RuntimeEvent};
+use agent_protocol::{Node, RunId, RuntimeEvent, SessionId};
 use agent_store::{
     AgentInfo, ArtifactInfo, ReplayCursor, ReplayPage, ReplayScope, RunInfo, SessionArchive, SessionInfo,
 };
 use tokio::sync::mpsc;
 
-use super::screen::Screen;
-use super::{Archive, screen};
-use crate::RuntimeError;
+use crate::archive::Archive;
+use crate::error::ArchiveError;
+use crate::screen::{self, Screen};
 
-type Piece = Result<ReplayPage, RuntimeError>;
+type Piece = Result<ReplayPage, ArchiveError>;
 
 /// A timeline in pages, of about a megabyte at most: while one is worked on, the next is made ready and the one after it
 /// read. No more than these three are in memory, whatever the size of the session.
@@ -66,11 +66,11 @@ impl Replay {
     ///
     /// # Errors
     /// If the store cannot be read. Nothing comes after that.
-    pub async fn next(&mut self) -> Result<Option<ReplayPage>, RuntimeError> {
+    pub async fn next(&mut self) -> Result<Option<ReplayPage>, ArchiveError> {
         if self.ended {
             return Ok(None);
         }
-        let piece = self.pages.recv().await.unwrap_or(Err(RuntimeError::BrokeOff { work: "reading a timeline" }));
+        let piece = self.pages.recv().await.unwrap_or(Err(ArchiveError::BrokeOff { work: "reading a timeline" }));
         self.ended = !matches!(&piece, Ok(page) if page.next.is_some());
         let page = piece?;
         let empty = page.events.is_empty() && page.nodes.is_empty() && page.artifacts.is_empty();
@@ -81,7 +81,7 @@ impl Replay {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub async fn collect(mut self) -> Result<ReplayResult, RuntimeError> {
+    pub async fn collect(mut self) -> Result<ReplayResult, ArchiveError> {
         let mut whole = ReplayResult::default();
         while let Some(page) = self.next().await? {
             whole.events.extend(page.events);
@@ -93,13 +93,55 @@ impl Replay {
 }
 
 impl Archive {
+    /// Events, nodes and artifacts of a session from `from_seq` to `to_seq`, both included; of its own agent only, the others
+    /// are summarised (STO-9).
+    ///
+    /// # Errors
+    /// If there is no such session, or the store cannot be read.
+    pub async fn replay_session(
+        &self,
+        id: &SessionId,
+        from_seq: Option<u64>,
+        to_seq: Option<u64>,
+        include_sensitive: bool,
+    ) -> Result<Replay, ArchiveError> {
+        let session = self.session_row(id).await?;
+        let scope = ReplayScope::Session {
+            session_id: id.clone(),
+            from_seq,
+            to_seq,
+            agent_id: Some(session.root_agent_id.clone()),
+        };
+        self.replay(session, None, scope, include_sensitive).await
+    }
+
+    /// The same of all its agents, internal ones as well: for debugging.
+    ///
+    /// # Errors
+    /// If there is no such session, or the store cannot be read.
+    pub async fn replay_all_agents(&self, id: &SessionId, include_sensitive: bool) -> Result<Replay, ArchiveError> {
+        let session = self.session_row(id).await?;
+        let scope = ReplayScope::Session { session_id: id.clone(), from_seq: None, to_seq: None, agent_id: None };
+        self.replay(session, None, scope, include_sensitive).await
+    }
+
+    /// Events, nodes and artifacts of a run.
+    ///
+    /// # Errors
+    /// If there is no such run, or the store cannot be read.
+    pub async fn replay_run(&self, id: &RunId, include_sensitive: bool) -> Result<Replay, ArchiveError> {
+        let run = self.run_row(id).await?;
+        let session = self.session_row(&run.session_id).await?;
+        self.replay(session, Some(run), ReplayScope::Run(id.clone()), include_sensitive).await
+    }
+
     pub(super) async fn replay(
         &self,
         mut session: SessionInfo,
         mut run: Option<RunInfo>,
         scope: ReplayScope,
         include_sensitive: bool,
-    ) -> Result<Replay, RuntimeError> {
+    ) -> Result<Replay, ArchiveError> {
         let mut children = self.children(&session, run.as_ref()).await?;
         if !include_sensitive {
             let patterns = self.screen.patterns()?;
@@ -120,7 +162,7 @@ impl Archive {
         &self,
         session: &SessionInfo,
         run: Option<&RunInfo>,
-    ) -> Result<Vec<AgentInfo>, RuntimeError> {
+    ) -> Result<Vec<AgentInfo>, ArchiveError> {
         let mut agents = self.told(self.archive.agents(&session.session_id).await)?;
         agents.retain(|agent| match run {
             Some(run) => agent.created_by_run_id.as_ref() == Some(&run.run_id),

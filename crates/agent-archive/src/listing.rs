@@ -1,12 +1,13 @@
 //! Sessions as they stand in lists.
 
-use agent_protocol::{ContentBlock, EventType, Node, NodeId, Role, RunStatus, RuntimeEvent, Timestamp};
+use agent_protocol::{ContentBlock, EventType, Node, NodeId, Role, RunStatus, RuntimeEvent, SessionId, Timestamp};
 use agent_redact::SecretPatterns;
-use agent_store::{Owner, RunInfo, SearchHit, SessionSummary};
+use agent_store::{Owner, RunInfo, SearchHit, SessionFilter, SessionSummary};
 use serde_json::Value;
 
-use super::{Archive, screen};
-use crate::RuntimeError;
+use crate::archive::{Archive, no_session};
+use crate::error::ArchiveError;
+use crate::screen;
 
 /// A session in a list.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +62,62 @@ const STORED_MESSAGE: usize = 4000;
 const CUT: char = '…';
 
 impl Archive {
-    pub(super) async fn listing(&self, mut summary: SessionSummary) -> Result<SessionListing, RuntimeError> {
+    /// At most `limit` sessions after the first `offset`, the one used last first: whose run began or ended last.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn list_sessions(
+        &self,
+        filter: &SessionFilter,
+        limit: u32,
+        offset: u32,
+    ) -> Result<Vec<SessionListing>, ArchiveError> {
+        let found = self.told(self.archive.list_sessions(filter, limit, offset).await)?;
+        let mut listings = Vec::with_capacity(found.len());
+        for summary in found {
+            listings.push(self.listing(summary).await?);
+        }
+        Ok(listings)
+    }
+
+    /// At most `limit` ids of sessions that begin with `prefix`; one that is the prefix itself comes first.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn sessions_beginning(&self, prefix: &str, limit: u32) -> Result<Vec<SessionId>, ArchiveError> {
+        self.told(self.archive.sessions_beginning(prefix, limit).await)
+    }
+
+    /// At most `limit` sessions in which every word occurs, after the first `offset`. A word that ends with `*` stands for
+    /// all words that begin so.
+    ///
+    /// # Errors
+    /// If there is no word in `words`, or the store cannot be read.
+    pub async fn search_sessions(
+        &self,
+        words: &str,
+        filter: &SessionFilter,
+        limit: u32,
+        offset: u32,
+    ) -> Result<Vec<SessionHit>, ArchiveError> {
+        let found = self.told(self.archive.search(words, filter, limit, offset).await)?;
+        let mut hits = Vec::with_capacity(found.len());
+        for hit in found {
+            hits.extend(self.show_hit(hit).await?);
+        }
+        Ok(hits)
+    }
+
+    /// One session, as it stands in a list.
+    ///
+    /// # Errors
+    /// If there is no such session, or the store cannot be read.
+    pub async fn session(&self, id: &SessionId) -> Result<SessionListing, ArchiveError> {
+        let summary = self.told(self.archive.session_summary(id).await)?;
+        self.listing(summary.ok_or_else(|| no_session(id))?).await
+    }
+
+    pub(super) async fn listing(&self, mut summary: SessionSummary) -> Result<SessionListing, ArchiveError> {
         let owner = self.told(self.archive.owner(&summary.session.session_id).await)?;
         let standing = self.standing(&mut summary.last_run, owner.is_some()).await?;
         let question = match (&summary.last_run, standing) {
@@ -73,7 +129,7 @@ impl Archive {
     }
 
     /// People are asked one question at a time, so only the last one can be open.
-    async fn open_question(&self, run: &RunInfo) -> Result<Option<RuntimeEvent>, RuntimeError> {
+    async fn open_question(&self, run: &RunInfo) -> Result<Option<RuntimeEvent>, ArchiveError> {
         let last = self.told(self.archive.last_question(&run.run_id).await)?;
         let Some(mut asked) = last.filter(|event| event.event_type == EventType::PermissionRequested) else {
             return Ok(None);
@@ -84,7 +140,7 @@ impl Archive {
 
     /// A run that is not over while nobody owns its session was interrupted: only its own process goes on with it. Between
     /// the look at the run and the look at the owner it may have ended, so it is looked at again.
-    async fn standing(&self, run: &mut Option<RunInfo>, owned: bool) -> Result<Standing, RuntimeError> {
+    async fn standing(&self, run: &mut Option<RunInfo>, owned: bool) -> Result<Standing, ArchiveError> {
         let Some(last) = run else { return Ok(Standing::Empty) };
         if !last.status.is_terminal()
             && !owned
@@ -95,7 +151,7 @@ impl Archive {
         Ok(meaning(last, owned))
     }
 
-    fn show_summary(&self, summary: &mut SessionSummary) -> Result<(), RuntimeError> {
+    fn show_summary(&self, summary: &mut SessionSummary) -> Result<(), ArchiveError> {
         let SessionSummary { session, last_run, first_message, .. } = summary;
         let silent = |run: &RunInfo| run.error.is_none() && run.metadata.is_empty() && run.usage.raw.is_empty();
         if session.metadata.is_empty() && last_run.as_ref().is_none_or(silent) && first_message.is_none() {
@@ -114,7 +170,7 @@ impl Archive {
 
     /// A piece cut out of a text may hold half a secret, or one whose name stands outside of it: what the whole node would
     /// not show is not shown in the piece either. None if the session has been deleted meanwhile.
-    pub(super) async fn show_hit(&self, hit: SearchHit) -> Result<Option<SessionHit>, RuntimeError> {
+    pub(super) async fn show_hit(&self, hit: SearchHit) -> Result<Option<SessionHit>, ArchiveError> {
         let SearchHit { summary, node_id, role, created_at, mut excerpt, nodes } = hit;
         let Some(mut node) = self.told(self.store.node(&node_id).await)? else { return Ok(None) };
         let patterns = self.screen.patterns()?;

@@ -14,8 +14,10 @@ pub use entry::{
 };
 pub use request::{BlockReport, EpochContext, RequestContext, WindowShares};
 
-use super::{Archive, Replay, screen};
-use crate::RuntimeError;
+use crate::archive::Archive;
+use crate::error::ArchiveError;
+use crate::replay::Replay;
+use crate::screen;
 use fold::Fold;
 
 /// Pinned nodes of a request that are looked up; of the others only the id is told.
@@ -39,7 +41,7 @@ impl Archive {
         &self,
         id: &SessionId,
         include_sensitive: bool,
-    ) -> Result<ContextReport, RuntimeError> {
+    ) -> Result<ContextReport, ArchiveError> {
         let replay = self.replay_session(id, None, None, include_sensitive).await?;
         Ok(self.context(replay, include_sensitive))
     }
@@ -48,7 +50,7 @@ impl Archive {
     ///
     /// # Errors
     /// If there is no such run, or the store cannot be read.
-    pub async fn run_context(&self, id: &RunId, include_sensitive: bool) -> Result<ContextReport, RuntimeError> {
+    pub async fn run_context(&self, id: &RunId, include_sensitive: bool) -> Result<ContextReport, ArchiveError> {
         let replay = self.replay_run(id, include_sensitive).await?;
         Ok(self.context(replay, include_sensitive))
     }
@@ -76,7 +78,7 @@ impl ContextReport {
     ///
     /// # Errors
     /// If the store cannot be read. Nothing comes after that.
-    pub async fn next(&mut self) -> Result<Option<Vec<ContextEntry>>, RuntimeError> {
+    pub async fn next(&mut self) -> Result<Option<Vec<ContextEntry>>, ArchiveError> {
         if self.ended {
             return Ok(None);
         }
@@ -101,7 +103,7 @@ impl ContextReport {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub async fn collect(mut self) -> Result<Vec<ContextEntry>, RuntimeError> {
+    pub async fn collect(mut self) -> Result<Vec<ContextEntry>, ArchiveError> {
         let mut whole = Vec::new();
         while let Some(entries) = self.next().await? {
             whole.extend(entries);
@@ -109,7 +111,7 @@ impl ContextReport {
         Ok(whole)
     }
 
-    async fn pinned(&self, ids: &[NodeId]) -> Result<Vec<PinnedNode>, RuntimeError> {
+    async fn pinned(&self, ids: &[NodeId]) -> Result<Vec<PinnedNode>, ArchiveError> {
         let mut pinned = Vec::with_capacity(ids.len());
         for (at, node_id) in ids.iter().enumerate() {
             let node = match at < LOOKED_UP {

@@ -1,0 +1,36 @@
+//! What was stored of sessions, as views that can be shown: listings, timelines, past requests, reports of contexts; and
+//! clearing it away.
+//!
+//! Everything that leaves it has passed its screen: what looks like a secret is shown only where that is asked for (STO-10).
+//! Timelines are read page by page, one page ahead of the reader, whatever the size of the session. A past request is made
+//! again by the code of `agent-engine` that made it.
+//!
+//! It is deliberately *not* a place for SQL (`agent-store`), for runs (`agent-runtime`) or for rendering: it needs no provider,
+//! no tool and no terminal.
+//!
+//! Read in this order: [`Archive`] (what can be asked), [`SessionListing`], [`Replay`], [`RunInspection`] and
+//! [`TurnInspection`], [`ContextReport`], [`ArtifactCleanup`].
+
+mod archive;
+mod change;
+mod cleanup;
+mod context;
+mod error;
+mod inspect;
+mod listing;
+mod missing;
+mod rebuild;
+mod replay;
+mod screen;
+
+pub use archive::Archive;
+pub use cleanup::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult};
+pub use context::{
+    BlockReport, CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextReport,
+    ContextRun, EpochContext, Estimates, PinnedNode, RequestContext, RequestOutcome, RequestReport, WindowShares,
+};
+pub use error::ArchiveError;
+pub use inspect::{RunInspection, TurnInspection, TurnReply, TurnReport};
+pub use listing::{SessionHit, SessionListing, Standing};
+pub use missing::Missing;
+pub use replay::{Replay, ReplayResult};
