@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    ContentBlock, EndReason, ErrorPayload, EventType, Level, NodeId, NodeType, Object, Role, RunStatus, ToolCallId,
-    Usage,
+    ContentBlock, EndReason, ErrorPayload, EventPayload, EventType, Level, NodeId, NodeType, Object, Role, RunStatus,
+    ToolCallId, Usage,
 };
 
 /// A node without its place (`node_seq`), its owner and its time; the store adds them.
@@ -42,6 +42,13 @@ pub struct EventDraft {
 }
 
 impl EventDraft {
+    /// An event that says this: debug level for debug-only types, info for the rest.
+    #[must_use]
+    pub fn of<P: EventPayload>(payload: P) -> Self {
+        let level = if P::EVENT_TYPE.is_debug_only() { Level::Debug } else { Level::Info };
+        Self { event_type: P::EVENT_TYPE, level, node_id: None, tool_call_id: None, payload: payload.into_object() }
+    }
+
     /// An event with no facts yet: debug level for debug-only types, info for the rest.
     #[must_use]
     pub fn new(event_type: EventType) -> Self {
@@ -69,7 +76,9 @@ impl EventDraft {
         self.tool_call_id = Some(tool_call_id.clone());
         self
     }
+}
 
+impl EventDraft {
     /// Adds one fact.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<serde_json::Value>) -> Self {

@@ -26,7 +26,7 @@ pub use agent::{AgentDefinition, DefinitionSource, ModelProfile, internal};
 pub use content::{ArtifactRef, ContentBlock, JsonBlock, TextBlock, ToolCall, ToolResultBlock};
 pub use draft::{EventDraft, NodeDraft, RunPatch};
 pub use error::{ErrorCode, ErrorPayload, ErrorType};
-pub use event::{EventType, Level, RuntimeEvent};
+pub use event::*;
 pub use ids::{AgentId, ArtifactId, EventId, IdError, NodeId, PermissionRequestId, RunId, SessionId, ToolCallId};
 pub use model::{
     MAX_INVALID_ARGUMENTS_ECHO, ModelEvent, ModelFault, ModelMessage, ModelRequest, PromptBlock, Reply, StopKind,

@@ -105,7 +105,7 @@ impl From<Vec<ToolDefinition>> for ToolList {
 }
 
 /// One message of a request. A `tool` message holds exactly one result block; calls are blocks of their assistant message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelMessage {
     /// Who speaks; never `system`.

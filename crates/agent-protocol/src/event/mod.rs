@@ -1,9 +1,13 @@
 //! The timeline: for people, replay and debugging, never for building context.
 
+mod payload;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AgentId, EventId, NodeId, Object, RunId, SessionId, Timestamp, ToolCallId};
+
+pub use payload::*;
 
 /// One line of the timeline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,7 +34,7 @@ pub struct RuntimeEvent {
     pub node_id: Option<NodeId>,
     /// The call it is about.
     pub tool_call_id: Option<ToolCallId>,
-    /// Facts, by event type.
+    /// Facts, by event type; [`RuntimeEvent::read`] gives them their type.
     pub payload: Object,
     /// When it was stored or sent.
     pub created_at: Timestamp,

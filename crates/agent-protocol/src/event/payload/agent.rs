@@ -1,0 +1,114 @@
+//! Child agents (AGT-*). The events are the parent's; what happens in the child is in the child's own run.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{EventPayload, payloads};
+use crate::run::stored_enum;
+use crate::{AgentId, AgentType, ErrorPayload, EventType, NodeId, RunId, Usage};
+
+stored_enum! {
+    /// Why a child agent is cancelled.
+    ChildCancelReason {
+        /// Its parent's run was cancelled.
+        ParentCancelled = "parent_cancelled",
+        /// Its parent's run ended.
+        ParentEnded = "parent_ended",
+        /// It took longer than it may.
+        Timeout = "timeout",
+    }
+}
+
+/// A child agent was made and its run begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChildAgentCreated {
+    /// The child.
+    pub child_agent_id: AgentId,
+    /// Its run.
+    pub child_run_id: RunId,
+    /// Names the stream of its events: the id of its run.
+    pub stream_id: RunId,
+    /// `sub`, with a context of its own, or `fork`, which inherits its parent's.
+    pub agent_type: AgentType,
+    /// The definition it is made from.
+    pub agent_definition_id: String,
+    /// The node whose path a fork inherits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork_from_node_id: Option<NodeId>,
+    /// The tools it may use, by canonical name.
+    pub allowed_tools: Vec<String>,
+    /// How long it may take, in milliseconds.
+    pub timeout_ms: u64,
+}
+
+/// A child agent did its work; its result is the result of the call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChildAgentCompleted {
+    /// The child.
+    pub child_agent_id: AgentId,
+    /// Its run.
+    pub child_run_id: RunId,
+    /// Turns it took.
+    pub turns: u32,
+    /// Tokens of all its requests.
+    pub usage: Usage,
+}
+
+/// A child agent failed; the parent goes on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChildAgentFailed {
+    /// The child.
+    pub child_agent_id: AgentId,
+    /// Its run.
+    pub child_run_id: RunId,
+    /// Turns it took.
+    pub turns: u32,
+    /// Tokens of all its requests.
+    pub usage: Usage,
+    /// Why.
+    pub error: ErrorPayload,
+}
+
+/// A child agent is told to stop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChildAgentCancelRequested {
+    /// The child.
+    pub child_agent_id: AgentId,
+    /// Its run.
+    pub child_run_id: RunId,
+    /// Why.
+    pub reason: ChildCancelReason,
+}
+
+/// A child agent has stopped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChildAgentCancelled {
+    /// The child.
+    pub child_agent_id: AgentId,
+    /// Its run.
+    pub child_run_id: RunId,
+    /// Turns it took.
+    pub turns: u32,
+    /// Tokens of all its requests.
+    pub usage: Usage,
+}
+
+/// A child agent did not stop in time. Whatever it still does changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChildAgentCancelTimeout {
+    /// The child.
+    pub child_agent_id: AgentId,
+    /// Its run.
+    pub child_run_id: RunId,
+    /// How long it was waited for, in milliseconds.
+    pub waited_ms: u64,
+}
+
+payloads! {
+    ChildAgentCreated = ChildAgentCreated,
+    ChildAgentCompleted = ChildAgentCompleted,
+    ChildAgentFailed = ChildAgentFailed,
+    ChildAgentCancelRequested = ChildAgentCancelRequested,
+    ChildAgentCancelled = ChildAgentCancelled,
+    ChildAgentCancelTimeout = ChildAgentCancelTimeout,
+}
