@@ -126,7 +126,12 @@ impl Budgets {
     /// Room for skills, memories and notices from before what is kept as it is: the newest stay.
     #[must_use]
     pub fn pinned(&self) -> u64 {
-        self.messages / 4
+        Self::pinned_of(self.messages)
+    }
+
+    /// The same, of this much room for messages.
+    pub(crate) fn pinned_of(messages: u64) -> u64 {
+        messages / 4
     }
 
     /// The most that the results of one turn may take, as estimated; longer ones are shortened for the model. It leaves room

@@ -4,8 +4,8 @@
 //! started it: [`Exchange::into_reply`].
 
 use agent_protocol::{
-    EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelFault, ModelRequest, Reply, RunPatch,
-    RunStatus, Usage,
+    EndReason, ErrorCode, ErrorPayload, EventDraft, Level, LoopStarted, ModelCompleted, ModelFailed, ModelFault,
+    ModelRequest, ModelStarted, Reply, RunEnd, RunPatch, RunStatus, Usage,
 };
 
 use crate::numbers::{CommitNo, RequestNo};
@@ -72,9 +72,9 @@ impl Exchange {
             }
         };
         let writes = vec![
-            Write::Event(EventDraft::new(EventType::LoopStarted).with("purpose", self.purpose)),
+            Write::Event(EventDraft::of(LoopStarted { purpose: Some(self.purpose.to_owned()) })),
             Write::Run(patch(RunStatus::Running)),
-            Write::Event(EventDraft::new(EventType::ModelStarted).with("model", body.model.as_str()).with("turn", 1)),
+            Write::Event(EventDraft::of(ModelStarted { model: body.model.clone(), request: None, turn: Some(1) })),
         ];
         vec![self.commit(writes), Effect::CallModel { request: Self::REQUEST, body }]
     }
@@ -133,19 +133,24 @@ impl Exchange {
     }
 
     fn end(&mut self, end: EndReason, usage: Usage, error: Option<ErrorPayload>) -> Vec<Effect> {
-        let (model, last) = match end {
-            EndReason::Completed => (EventType::ModelCompleted, EventType::LoopCompleted),
-            EndReason::AbortedStreaming => (EventType::ModelFailed, EventType::LoopAborted),
-            _ => (EventType::ModelFailed, EventType::LoopFailed),
+        let model = match &error {
+            Some(error) => EventDraft::of(ModelFailed { error: error.clone(), will_retry: None }).level(Level::Warning),
+            None => EventDraft::of(ModelCompleted {
+                stop: None,
+                stop_raw: None,
+                usage: usage.clone(),
+                prompt_tokens_expected: None,
+            }),
         };
-        let told = |event: EventDraft| match &error {
-            Some(error) => event.level(Level::Warning).error(error),
-            // A struct of numbers always serialises.
-            None => event.with("usage", serde_json::to_value(&usage).unwrap_or_default()),
+        let ended = RunEnd {
+            end_reason: Some(end),
+            usage: error.is_none().then(|| usage.clone()),
+            error: error.clone(),
+            ..RunEnd::default()
         };
         let writes = vec![
-            Write::Event(told(EventDraft::new(model))),
-            Write::Event(told(EventDraft::new(last).with("end_reason", end.as_str()))),
+            Write::Event(model),
+            Write::Event(ended.into_event_at(Level::Warning)),
             Write::Run(RunPatch {
                 end_reason: Some(end),
                 turn_count: 1,

@@ -9,7 +9,7 @@
 //! provider quirks, tool names (a tool declares its class), queues, ownership or time.
 //!
 //! Read in this order: [`Input`] and [`Effect`] (the alphabet), [`Run`] (the machine), [`Path`] (what the model's context
-//! is built from), [`compose()`] (how), [`Budgets`] (how much of it), [`ContextBuilt`] and [`rebuild()`] (a past request, made
+//! is built from), [`compose()`] (how), [`Budgets`] (how much of it), [`ContextBuilt`](agent_protocol::ContextBuilt) and [`rebuild()`] (a past request, made
 //! again).
 
 mod batch;
@@ -53,7 +53,6 @@ pub use path::{Compaction, Omitted, PINNED, Path, PathNode};
 pub use rebuild::{FixedParts, rebuild};
 pub use rebuild_error::RebuildError;
 pub use render::framed;
-pub use report::{ContextBuilt, EpochPart};
 pub use run::{
     CompactFault, CompactMode, Compacted, Effect, Finished, Input, Limits, Price, Run, Target, Verdict, Write,
     finish_compaction,

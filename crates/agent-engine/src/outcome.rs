@@ -1,5 +1,6 @@
 //! How a call ended, and what it leaves.
 
+pub use agent_protocol::ResultKind;
 use agent_protocol::{ContentBlock, ErrorPayload, NodeType, Object};
 
 /// How a call ended.
@@ -30,31 +31,4 @@ pub struct AfterNode {
     pub content: Vec<ContentBlock>,
     /// Its source.
     pub metadata: Object,
-}
-
-/// How a call ended, in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ResultKind {
-    /// It ran.
-    Ok,
-    /// It could not run, or ran into an error.
-    Failed,
-    /// Somebody said no.
-    Denied,
-    /// It was stopped.
-    Aborted,
-    /// An earlier call was in its way.
-    Skipped,
-}
-
-impl ResultKind {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Failed => "failed",
-            Self::Denied => "denied",
-            Self::Aborted => "aborted",
-            Self::Skipped => "skipped",
-        }
-    }
 }

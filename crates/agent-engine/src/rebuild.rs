@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use agent_protocol::{ModelRequest, NodeId, SystemPrompt, ToolList};
+use agent_protocol::{ContextBuilt, EpochPart, FieldError, ModelRequest, NodeId, SystemPrompt, ToolList};
 
+use crate::budget::Budgets;
 use crate::compose::{Build, Marker, Parts, request_metadata};
+use crate::numbers::RequestNo;
 use crate::path::Path;
 use crate::rebuild_error::RebuildError;
-use crate::report::{ContextBuilt, EpochPart};
 use crate::selection::{Rules, Selection};
 use crate::window::Window;
 
@@ -41,28 +42,35 @@ pub fn rebuild(
     let parts = Parts {
         rules: Rules {
             window,
-            results_limit: epoch_part.results_limit,
-            pinned_limit: window.pinned(epoch_part.budgets.pinned()),
+            results_limit: of_epoch(epoch_part.results_limit, "results_limit")?,
+            pinned_limit: window.pinned(Budgets::pinned_of(epoch_part.budgets.messages)),
             in_system: &epoch_part.in_system,
         },
         marker: Marker::Then(epoch_part.marker.as_deref()),
         system: &fixed.system,
         tools: &fixed.tools,
-        model: &epoch_part.model,
-        max_output_tokens: epoch_part.max_output_tokens,
+        model: of_epoch(epoch_part.model.as_ref(), "model")?,
+        max_output_tokens: of_epoch(epoch_part.max_output_tokens, "max_output_tokens")?,
         tail: &built.tail,
     };
     let build = Build::choose(&Selection::new(&path, parts.rules), parts.marker);
     same_counts(built, &build, path.omitted().nodes + path.len())?;
     let mut request = build.request(&parts);
-    request.metadata = request_metadata(&built.call_id_prefix);
+    let call_id_prefix = built.call_id_prefix.as_ref().ok_or_else(|| FieldError::missing("call_id_prefix"))?;
+    request.metadata = request_metadata(call_id_prefix);
     Ok(request)
 }
 
+/// What older builds left out of an epoch's part.
+fn of_epoch<T>(field: Option<T>, name: &'static str) -> Result<T, RebuildError> {
+    let missing = || FieldError { field: Some("epoch_part".to_owned()), ..FieldError::missing(name) };
+    field.ok_or_else(|| missing().into())
+}
+
 fn epoch_part<'a>(built: &ContextBuilt, holder: &'a ContextBuilt) -> Result<&'a EpochPart, RebuildError> {
-    let wanted = built.epoch_part_in();
-    if holder.request != wanted {
-        return Err(RebuildError::OtherReport { of: built.request, wanted, given: holder.request });
+    let (wanted, given) = (RequestNo(built.epoch_part_in()), RequestNo(holder.request));
+    if given != wanted {
+        return Err(RebuildError::OtherReport { of: RequestNo(built.request), wanted, given });
     }
     holder.epoch_part.as_ref().ok_or(RebuildError::NoEpochPart { request: wanted })
 }
@@ -84,7 +92,7 @@ fn window(path: &Path, built: &ContextBuilt) -> Result<Window, RebuildError> {
 }
 
 fn not_on_path(built: &ContextBuilt, node: &NodeId) -> RebuildError {
-    RebuildError::NotOnPath { request: built.request, node_id: node.clone() }
+    RebuildError::NotOnPath { request: RequestNo(built.request), node_id: node.clone() }
 }
 
 fn same_counts(built: &ContextBuilt, now: &Build, nodes: usize) -> Result<(), RebuildError> {
@@ -96,7 +104,7 @@ fn same_counts(built: &ContextBuilt, now: &Build, nodes: usize) -> Result<(), Re
         ("results_shortened", built.results_shortened, now.shortened),
     ];
     match counts.into_iter().find(|(_, then, now)| then != now) {
-        Some((field, then, now)) => Err(RebuildError::Differs { request: built.request, field, then, now }),
+        Some((field, then, now)) => Err(RebuildError::Differs { request: RequestNo(built.request), field, then, now }),
         None => Ok(()),
     }
 }

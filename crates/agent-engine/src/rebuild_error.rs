@@ -1,6 +1,6 @@
 //! Why a past request is not made again.
 
-use agent_protocol::NodeId;
+use agent_protocol::{FieldError, NodeId};
 
 use crate::numbers::RequestNo;
 
@@ -54,4 +54,10 @@ pub enum RebuildError {
         /// Made again.
         now: usize,
     },
+}
+
+impl From<FieldError> for RebuildError {
+    fn from(error: FieldError) -> Self {
+        Self::Report { at: error.field.unwrap_or_else(|| ".".to_owned()), message: error.message }
+    }
 }

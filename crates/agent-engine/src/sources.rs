@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use agent_protocol::{ModelMessage, NodeId, Object, SystemPrompt, ToolChoice, ToolClass, ToolList};
-use serde::{Deserialize, Serialize};
+pub use agent_protocol::ModelSettings;
+use agent_protocol::{ModelMessage, NodeId, Object, SystemPrompt, ToolClass, ToolList};
 
 use crate::budget::Budgets;
 
@@ -93,18 +93,4 @@ pub struct ToolSet {
     pub list: Arc<ToolList>,
     /// How each is scheduled, by canonical name.
     pub classes: Arc<HashMap<String, ToolClass>>,
-}
-
-/// Which model, and how it is asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ModelSettings {
-    /// The model's name at its provider.
-    pub name: String,
-    /// Sampling temperature.
-    #[serde(deserialize_with = "Option::deserialize")]
-    pub temperature: Option<f64>,
-    /// Whether and which tools may be called.
-    pub tool_choice: ToolChoice,
-    /// Options of this provider only.
-    pub provider_options: Object,
 }

@@ -1,6 +1,6 @@
 //! From gathered sources to a request, and room where it does not fit.
 
-use agent_protocol::{EndReason, ErrorPayload, EventDraft, EventType};
+use agent_protocol::{EndReason, ErrorPayload, EventDraft, ModelStarted};
 
 use super::{Effect, Out, Phase, Run, Sources, errors};
 use crate::compose::{compose, request_metadata};
@@ -72,19 +72,17 @@ impl Run {
                 self.counts.request = number;
                 let tokens = report.message_tokens;
                 self.phase = Phase::Streaming { estimated: report.message_tokens + report.system_tokens };
+                let call_id_prefix = self.run_id.tool_call(self.counts.calls);
+                request.metadata = request_metadata(&call_id_prefix);
                 let built =
-                    self.epoch.report(sources, self.window, report, self.calibration, &self.counts, &self.run_id);
-                request.metadata = request_metadata(&built.call_id_prefix);
-                let mut event = EventDraft::new(EventType::ContextBuilt);
-                event.payload = built.payload();
-                out.event(event);
+                    self.epoch.report(sources, self.window, report, self.calibration, &self.counts, call_id_prefix);
+                out.event(EventDraft::of(built));
                 // The request is what starts; nothing is stored again until there is an answer.
-                out.event(
-                    EventDraft::new(EventType::ModelStarted)
-                        .with("model", request.model.as_str())
-                        .with("request", number.0)
-                        .with("turn", self.counts.turns),
-                );
+                out.event(EventDraft::of(ModelStarted {
+                    model: request.model.clone(),
+                    request: Some(number.0),
+                    turn: Some(self.counts.turns),
+                }));
                 out.effect(Effect::CallModel { request: number, body: Box::new(request) });
                 self.compact_beside(tokens, out);
             }

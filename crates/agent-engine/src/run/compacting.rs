@@ -1,8 +1,8 @@
 //! Older turns become a summary: asked for ahead of need or in need, judged, and written at a turn's border only (CMP-*).
 
 use agent_protocol::{
-    ContentBlock, EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelMessage, ModelRequest,
-    NodeDraft, NodeId, NodeType, Object, Role, ToolList,
+    CompactCompleted, CompactFailed, CompactStarted, ContentBlock, EndReason, ErrorCode, ErrorPayload, EventDraft,
+    Level, ModelMessage, ModelRequest, NodeDraft, NodeId, NodeType, Object, Role, ToolList,
 };
 use std::sync::Arc;
 
@@ -103,15 +103,15 @@ pub fn finish_compaction(
     };
     let mut metadata = mark.metadata();
     metadata.insert("synthetic".to_owned(), true.into());
-    let event = EventDraft::new(EventType::CompactCompleted)
-        .node(&node_id)
-        .with("kind", "summary")
-        .with("mode", mode.as_str())
-        .with("turns_summarised", plan.turns)
-        .with("first_kept_node_id", plan.first_kept_node_id.as_str())
-        .with("tokens_before", mark.tokens_before)
-        .with("tokens_after", mark.tokens_after)
-        .with("summary_cut", summary.cut);
+    let completed = CompactCompleted::Summary {
+        mode,
+        turns_summarised: plan.turns as u64,
+        first_kept_node_id: plan.first_kept_node_id.clone(),
+        tokens_before: mark.tokens_before,
+        tokens_after: mark.tokens_after,
+        summary_cut: summary.cut,
+    };
+    let event = EventDraft::of(completed).node(&node_id);
     let node = NodeDraft {
         node_id,
         parent_id: path.tip().cloned(),
@@ -234,14 +234,12 @@ impl Run {
         // All that are missing now, as the marker will say, not only those that this slide adds.
         let summarised = self.path.compaction().map_or(0, |compaction| compaction.mark.turns);
         let turns = turns_before(&self.path, first_kept).saturating_sub(summarised);
-        out.event(
-            EventDraft::new(EventType::CompactCompleted)
-                .with("kind", "window_slide")
-                .with("turns_left_out", turns)
-                .with("first_kept_node_id", first_kept_node_id.as_str())
-                .with("tokens_before", tokens_before)
-                .with("tokens_after", tokens_after),
-        );
+        out.event(EventDraft::of(CompactCompleted::WindowSlide {
+            turns_left_out: turns as u64,
+            first_kept_node_id,
+            tokens_before,
+            tokens_after,
+        }));
         self.epoch.begin("window_slide");
         self.gather_anew(out);
     }
@@ -255,12 +253,8 @@ impl Run {
             return self.end_too_long(overflow, said, out);
         };
         self.window = window;
-        out.event(
-            EventDraft::new(EventType::CompactCompleted)
-                .with("kind", "squeeze")
-                .with("level", self.window.squeeze)
-                .with("tokens_before", overflow.needed),
-        );
+        let squeezed = CompactCompleted::Squeeze { level: self.window.squeeze, tokens_before: overflow.needed };
+        out.event(EventDraft::of(squeezed));
         self.epoch.begin("squeeze");
         self.gather_anew(out);
     }
@@ -323,13 +317,12 @@ impl Run {
         request.metadata = request_metadata(&self.run_id.tool_call(self.counts.calls));
         self.counts.job = self.counts.job.next();
         let job = self.counts.job;
-        out.event(
-            EventDraft::new(EventType::CompactStarted)
-                .with("mode", mode.as_str())
-                .with("tokens_before", plan.tokens_before)
-                .with("tokens_covered", tokens)
-                .with("turns", plan.turns),
-        );
+        out.event(EventDraft::of(CompactStarted {
+            mode: Some(mode),
+            tokens_before: Some(plan.tokens_before),
+            tokens_covered: Some(tokens),
+            turns: Some(plan.turns as u64),
+        }));
         out.effect(Effect::Compact { job, mode, plan: Box::new(plan.clone()), request: Box::new(request) });
         self.job = Some(Job::open(job, mode, plan));
     }
@@ -381,8 +374,8 @@ impl Run {
     fn give_up_job(&mut self, error: &ErrorPayload, out: &mut Out) {
         let Some(job) = self.job.take() else { return };
         if !self.store_is_gone() {
-            let failed = EventDraft::new(EventType::CompactFailed).level(Level::Warning);
-            out.event(failed.with("mode", job.mode.as_str()).error(error));
+            let failed = CompactFailed { mode: Some(job.mode), error: error.clone() };
+            out.event(EventDraft::of(failed).level(Level::Warning));
         }
         let tokens = self.calibration.apply(job.plan.tokens_before);
         self.wait_for_growth(tokens);

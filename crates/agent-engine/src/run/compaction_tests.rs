@@ -1,5 +1,7 @@
 //! Older turns become a summary, seen through scripts.
 
+use agent_protocol::EventType;
+
 use super::script_testing::Script;
 use super::*;
 use crate::AfterNode;

@@ -1,6 +1,8 @@
 //! How runs end: by themselves, by the user, by a store that is gone.
 
-use agent_protocol::{EndReason, ErrorPayload, EventDraft, EventType, Level, RunPatch};
+use agent_protocol::{
+    CancelTimeout, EndReason, ErrorPayload, ErrorReported, EventDraft, Level, RunCancelled, RunEnd, RunPatch,
+};
 
 use super::{CommitNo, Drain, Effect, Out, Phase, Run, Target, Write};
 use crate::notes;
@@ -61,7 +63,7 @@ impl Run {
         let Phase::Draining(drain) = &self.phase else { return };
         let (end, error, store_gone) = (drain.end, drain.error.clone(), drain.store_gone);
         if !store_gone {
-            out.event(EventDraft::new(EventType::CancelTimeout).level(Level::Warning));
+            out.event(EventDraft::of(CancelTimeout {}).level(Level::Warning));
         }
         self.calls_that_did_not_stop(out);
         self.conclude(end, error, out);
@@ -134,10 +136,10 @@ impl Run {
             self.note(notes::STOPPED_BY_USER, out);
         }
         if let Some(error) = error.as_ref().filter(|_| !cancelled) {
-            out.event(EventDraft::new(EventType::Error).level(Level::Error).error(error));
+            out.event(EventDraft::of(ErrorReported { error: error.clone() }).level(Level::Error));
         }
         if cancelled {
-            out.event(EventDraft::new(EventType::RunCancelled));
+            out.event(EventDraft::of(RunCancelled {}));
         }
         if end == EndReason::Completed {
             self.compact_at_end(out);
@@ -154,31 +156,17 @@ impl Run {
     }
 
     fn last_event(&self, end: EndReason, error: Option<&ErrorPayload>) -> EventDraft {
-        let event_type = match end {
-            EndReason::Completed => EventType::LoopCompleted,
-            EndReason::AbortedStreaming | EndReason::AbortedTools => EventType::LoopAborted,
-            EndReason::MaxTurns | EndReason::PromptTooLong | EndReason::MaxOutputTokensRecovery | EndReason::Failed => {
-                EventType::LoopFailed
-            }
+        let completed = end == EndReason::Completed;
+        let price = self.limits.price.as_ref().filter(|_| completed);
+        let ended = RunEnd {
+            end_reason: Some(end),
+            turns: Some(self.counts.turns),
+            usage: Some(self.usage.clone()),
+            cost: price.map(|price| price.of(&self.usage)),
+            answer_node_ids: completed.then(|| self.answer.clone()),
+            estimates: self.estimates.report(self.calibration.ratio()),
+            error: error.cloned(),
         };
-        let answer: Vec<_> = self.answer.iter().map(|node| node.as_str()).collect();
-        let mut event = EventDraft::new(event_type)
-            .with("end_reason", end.as_str())
-            .with("turns", self.counts.turns)
-            // A struct of numbers always serialises.
-            .with("usage", serde_json::to_value(&self.usage).unwrap_or_default());
-        if let (EndReason::Completed, Some(price)) = (end, &self.limits.price) {
-            event = event.with("cost", price.of(&self.usage));
-        }
-        if end == EndReason::Completed {
-            event = event.with("answer_node_ids", answer);
-        }
-        if let Some(estimates) = self.estimates.report(self.calibration.ratio()) {
-            event = event.with("estimates", estimates);
-        }
-        match error {
-            Some(error) => event.level(Level::Error).error(error),
-            None => event,
-        }
+        ended.into_event_at(Level::Error)
     }
 }

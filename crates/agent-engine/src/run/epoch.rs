@@ -1,11 +1,11 @@
 //! The epoch a request belongs to, and its report.
 
-use agent_protocol::RunId;
+use agent_protocol::{ContextBuilt, EpochPart, ToolCallId};
 
 use super::counts::Counts;
 use crate::compose::ContextReport;
 use crate::numbers::RequestNo;
-use crate::report::{ContextBuilt, EpochPart};
+use crate::report;
 use crate::sources::Sources;
 use crate::tokens::Calibration;
 use crate::window::Window;
@@ -37,24 +37,24 @@ impl Epoch {
         report: ContextReport,
         calibration: Calibration,
         counts: &Counts,
-        run_id: &RunId,
+        call_id_prefix: ToolCallId,
     ) -> ContextBuilt {
         let reported = self
             .reported
             .as_ref()
-            .filter(|(_, part)| part.is_of(sources, report.marker.as_ref()))
+            .filter(|(_, part)| report::is_of(part, sources, report.marker.as_ref()))
             .map(|(request, _)| *request);
         let epoch_part =
-            reported.is_none().then(|| EpochPart::of(sources, window, report.marker.as_ref(), self.because));
+            reported.is_none().then(|| report::epoch_part(sources, window, report.marker.as_ref(), self.because));
         if let Some(part) = &epoch_part {
             self.reported = Some((counts.request, part.clone()));
         }
         ContextBuilt {
             turn: counts.turns,
-            request: counts.request,
+            request: counts.request.0,
             epoch: self.number,
             epoch_part,
-            epoch_part_of_request: reported,
+            epoch_part_of_request: reported.map(|request| request.0),
             compaction_node_id: report.compaction,
             first_kept_node_id: report.first_kept,
             squeeze: window.squeeze,
@@ -66,10 +66,10 @@ impl Epoch {
             turns_summarised: report.turns_summarised,
             results_shortened: report.results_shortened,
             message_tokens: report.message_tokens,
-            system_tokens: report.system_tokens,
+            system_tokens: Some(report.system_tokens),
             request_tokens: report.request_tokens,
             calibration: calibration.ratio(),
-            call_id_prefix: run_id.tool_call(counts.calls),
+            call_id_prefix: Some(call_id_prefix),
             tail: sources.tail.clone(),
         }
     }

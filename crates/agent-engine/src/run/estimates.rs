@@ -1,6 +1,6 @@
 //! How far the estimates of a run were off (CTX-7): what calibration is worth, in numbers.
 
-use serde_json::{Value, json};
+use agent_protocol::Estimates as Report;
 
 /// The errors of a run's calls, in percent of the provider's counts.
 #[derive(Debug, Default)]
@@ -28,17 +28,15 @@ impl Estimates {
     }
 
     /// For the run's last event; nothing where the provider counted nothing.
-    pub(super) fn report(&self, ratio: f64) -> Option<Value> {
+    pub(super) fn report(&self, ratio: f64) -> Option<Report> {
         let rounded = |value: f64| (value * 10.0).round() / 10.0;
-        (self.calls > 0).then(|| {
-            json!({
-                "calls": self.calls,
-                "mean_error_percent": rounded(self.sum / f64::from(self.calls)),
-                "mean_error_uncalibrated_percent": rounded(self.raw_sum / f64::from(self.calls)),
-                "worst_error_percent": rounded(self.worst),
-                "last_error_percent": rounded(self.last),
-                "calibration": (ratio * 1000.0).round() / 1000.0,
-            })
+        (self.calls > 0).then(|| Report {
+            calls: self.calls.into(),
+            mean_error_percent: Some(rounded(self.sum / f64::from(self.calls))),
+            mean_error_uncalibrated_percent: Some(rounded(self.raw_sum / f64::from(self.calls))),
+            worst_error_percent: Some(rounded(self.worst)),
+            last_error_percent: Some(rounded(self.last)),
+            calibration: Some((ratio * 1000.0).round() / 1000.0),
         })
     }
 }
@@ -56,10 +54,10 @@ mod tests {
         estimates.note(1000, 1900, 2000);
         estimates.note(0, 10, 0);
         let report = estimates.report(1.9).unwrap();
-        assert_eq!(report["calls"], 2);
-        assert_eq!(report["mean_error_percent"], 27.5);
-        assert_eq!(report["mean_error_uncalibrated_percent"], 50.0);
-        assert_eq!(report["last_error_percent"], 5.0);
-        assert_eq!(report["calibration"], 1.9);
+        assert_eq!(report.calls, 2);
+        assert_eq!(report.mean_error_percent, Some(27.5));
+        assert_eq!(report.mean_error_uncalibrated_percent, Some(50.0));
+        assert_eq!(report.last_error_percent, Some(5.0));
+        assert_eq!(report.calibration, Some(1.9));
     }
 }

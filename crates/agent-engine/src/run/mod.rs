@@ -22,8 +22,8 @@ mod tools;
 mod types;
 
 use agent_protocol::{
-    ContentBlock, EventDraft, EventType, NodeDraft, NodeId, NodeType, Object, Role, RunId, RunPatch, RunStatus,
-    ToolCallId, Usage,
+    ContentBlock, EventDraft, LoopStarted, MessageCreated, NodeDraft, NodeId, NodeType, Object, Role, RunId, RunPatch,
+    RunStatus, ToolCallId, Usage,
 };
 
 use crate::compose::in_context;
@@ -253,12 +253,12 @@ impl Run {
         if !matches!(self.phase, Phase::Idle) {
             return;
         }
-        out.event(EventDraft::new(EventType::LoopStarted));
+        out.event(EventDraft::of(LoopStarted::default()));
         out.writes.push(Write::Run(self.patch(RunStatus::Running)));
         self.answer_interrupted(out);
         self.tell_of_lost_children(out);
         let node = self.append(Role::User, NodeType::Message, content, Object::new(), out);
-        out.event(EventDraft::new(EventType::MessageCreated).node(&node).with("role", "user"));
+        out.event(EventDraft::of(MessageCreated { role: Role::User }).node(&node));
         self.begin_gathering(out);
     }
 

@@ -1,13 +1,13 @@
 //! Past requests, made again (STO-11).
 
-use agent_protocol::ContentBlock;
+use agent_protocol::{ContentBlock, ContextBuilt, EventPayload, EventType, Object};
 use serde_json::json;
 
 use super::script_testing::Script;
 use super::testing::fixed;
 use super::world_testing::{Dice, Figures, Rates, World};
 use super::*;
-use crate::{ContextBuilt, Path, RebuildError, rebuild};
+use crate::{Path, RebuildError, rebuild};
 
 /// The path to a node, as it comes from the store: through its text, root first.
 fn path_to(node: &NodeId, stored: &std::collections::HashMap<NodeId, NodeDraft>) -> Path {
@@ -75,27 +75,31 @@ fn three_reports() -> (Script, Vec<ContextBuilt>) {
 /// STO-11: a field that is missing or of another kind is an error that names it; one that is unknown is passed over.
 #[test]
 fn reports_that_cannot_be_read() {
-    let (_, reports) = three_reports();
-    let whole = reports[0].payload();
+    let (script, reports) = three_reports();
+    let read = |payload: &Object| {
+        let built = ContextBuilt::read(payload)?;
+        rebuild(script.run.path(), &built, &built, &fixed(0))
+    };
+    let whole = reports[0].clone().into_object();
     for field in whole.keys().filter(|field| !["epoch_part", "system_tokens"].contains(&field.as_str())) {
         let mut payload = whole.clone();
         payload.remove(field);
-        let error = ContextBuilt::read(&payload).unwrap_err().to_string();
+        let error = read(&payload).unwrap_err().to_string();
         assert!(error.contains(&format!("missing field `{field}`")), "{error}");
         payload.insert(field.clone(), json!([true]));
-        let error = ContextBuilt::read(&payload).unwrap_err().to_string();
+        let error = read(&payload).unwrap_err().to_string();
         assert!(error.contains(&format!("at \"{field}")), "{error}");
     }
     for field in ["epoch_because", "model", "max_output_tokens", "results_limit", "budgets", "fixed_part"] {
         let mut payload = whole.clone();
         payload["epoch_part"].as_object_mut().unwrap().remove(field);
-        let error = ContextBuilt::read(&payload).unwrap_err().to_string();
+        let error = read(&payload).unwrap_err().to_string();
         assert!(error.contains("at \"epoch_part\"") && error.contains(&format!("missing field `{field}`")), "{error}");
     }
     for field in ["name", "temperature", "tool_choice", "provider_options"] {
         let mut payload = whole.clone();
         payload["epoch_part"]["model"].as_object_mut().unwrap().remove(field);
-        let error = ContextBuilt::read(&payload).unwrap_err().to_string();
+        let error = read(&payload).unwrap_err().to_string();
         assert!(error.contains("epoch_part.model") && error.contains(field), "{error}");
     }
     let mut later = whole.clone();

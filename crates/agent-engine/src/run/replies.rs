@@ -1,8 +1,8 @@
 //! What the model said: an answer, calls, nothing, half of something.
 
 use agent_protocol::{
-    ContentBlock, EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelFault, ModelMessage, NodeType,
-    Object, Reply, Role, StopKind, ToolClass,
+    ContentBlock, EndReason, ErrorCode, ErrorPayload, EventDraft, Level, MessageCompleted, ModelCompleted, ModelFailed,
+    ModelFault, ModelMessage, NodeType, Object, Reply, Role, StopKind, ToolClass,
 };
 
 use super::prompt_counts::Verdict;
@@ -33,12 +33,8 @@ impl Run {
                 self.counts.model_retries = 0;
                 self.counts.overflows = 0;
                 self.counts.recoveries = 0;
-                let mut completed = model_completed(&reply);
-                if verdict != Verdict::Plausible {
-                    let expected = self.calibration.apply(estimated);
-                    completed = completed.level(Level::Warning).with("prompt_tokens_expected", expected);
-                }
-                out.event(completed);
+                let expected = (verdict != Verdict::Plausible).then(|| self.calibration.apply(estimated));
+                out.event(model_completed(&reply, expected));
                 self.judge_reply(reply, out);
             }
             // The whole reply came just as the user stopped it: it counts as what was there when it was stopped.
@@ -201,12 +197,13 @@ impl Run {
     }
 
     fn append_reply(&mut self, reply: Reply, out: &mut Out) -> agent_protocol::NodeId {
-        let calls = reply.tool_calls().count();
+        let calls = reply.tool_calls().count() as u64;
+        let completed = MessageCompleted { tool_calls: Some(calls), ..MessageCompleted::default() };
         let metadata = reply_metadata(&reply);
         // An empty text block beside calls says nothing, and some servers refuse it.
         let content: Vec<_> = reply.content.into_iter().filter(|block| block.as_text() != Some("")).collect();
         let node = self.append(Role::Assistant, NodeType::Message, content, metadata, out);
-        out.event(EventDraft::new(EventType::MessageCompleted).node(&node).with("tool_calls", calls));
+        out.event(EventDraft::of(completed).node(&node));
         node
     }
 
@@ -283,12 +280,8 @@ impl Run {
         metadata.insert("partial".to_owned(), true.into());
         metadata.insert("reason".to_owned(), mark.into());
         let draft = self.draft(Role::Assistant, NodeType::Message, partial.content.clone(), metadata);
-        out.event(
-            EventDraft::new(EventType::MessageCompleted)
-                .node(&draft.node_id)
-                .with("partial", true)
-                .with("reason", mark),
-        );
+        let completed = MessageCompleted { tool_calls: None, partial: true, reason: Some(mark.to_owned()) };
+        out.event(EventDraft::of(completed).node(&draft.node_id));
         out.writes.push(Write::Node(draft));
     }
 
@@ -312,14 +305,17 @@ fn reply_metadata(reply: &Reply) -> Object {
     metadata
 }
 
-fn model_completed(reply: &Reply) -> EventDraft {
-    EventDraft::new(EventType::ModelCompleted)
-        .with("stop", reply.stop.kind.as_str())
-        .with("stop_raw", reply.stop.raw.clone())
-        // A struct of numbers always serialises.
-        .with("usage", serde_json::to_value(&reply.usage).unwrap_or_default())
+/// `expected` is what the prompt should have counted, where the provider's count cannot be that of the whole prompt.
+fn model_completed(reply: &Reply, expected: Option<u64>) -> EventDraft {
+    let completed = EventDraft::of(ModelCompleted {
+        stop: Some(reply.stop.kind),
+        stop_raw: Some(reply.stop.raw.clone()),
+        usage: reply.usage.clone(),
+        prompt_tokens_expected: expected,
+    });
+    if expected.is_some() { completed.level(Level::Warning) } else { completed }
 }
 
 fn model_failed(error: &ErrorPayload, will_retry: bool) -> EventDraft {
-    EventDraft::new(EventType::ModelFailed).level(Level::Warning).error(error).with("will_retry", will_retry)
+    EventDraft::of(ModelFailed { error: error.clone(), will_retry: Some(will_retry) }).level(Level::Warning)
 }

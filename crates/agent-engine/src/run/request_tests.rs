@@ -1,11 +1,10 @@
 //! What is stored with each request: its report and its start.
 
-use agent_protocol::EventDraft;
+use agent_protocol::{ContextBuilt, EventDraft, EventPayload, EventType};
 use serde_json::json;
 
 use super::script_testing::Script;
 use super::*;
-use crate::ContextBuilt;
 
 fn of_type(script: &Script, wanted: EventType) -> Vec<&EventDraft> {
     script.events.iter().filter(|event| event.event_type == wanted).collect()
@@ -53,12 +52,13 @@ fn an_epoch_is_described_once() {
     assert_eq!(full.len(), usize::try_from(reports.last().unwrap().epoch).unwrap() + 1, "{why:?}");
     let [before, after] = &full[full.len() - 2..] else { panic!() };
     assert_eq!(before.epoch, after.epoch);
-    let limits =
-        |report: &ContextBuilt| report.epoch_part.as_ref().map(|part| (part.budgets.messages, part.results_limit));
+    let limits = |report: &ContextBuilt| {
+        report.epoch_part.as_ref().map(|part| (part.budgets.messages, part.results_limit.unwrap()))
+    };
     assert_eq!((limits(before), limits(after)), (Some((600, 240)), Some((580, 232))));
     // RUN-23: a request that is made again is of the same turn.
     assert_eq!((reports[1].turn, reports[2].turn), (2, 2));
-    assert_eq!((reports[1].request, reports[2].request), (RequestNo(2), RequestNo(3)));
+    assert_eq!((reports[1].request, reports[2].request), (2, 3));
 }
 
 /// CTX-1: the report that every turn repeats is small.

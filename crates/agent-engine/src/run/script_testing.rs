@@ -11,7 +11,7 @@ use super::testing::sources;
 use super::*;
 use crate::Calibration;
 use agent_protocol::{
-    ErrorCode, ErrorPayload, ModelFault, ModelMessage, ModelRequest, Reply, StopKind, StopReason, ToolCall,
+    ErrorCode, ErrorPayload, EventType, ModelFault, ModelMessage, ModelRequest, Reply, StopKind, StopReason, ToolCall,
 };
 
 pub(super) struct Script {

@@ -1,8 +1,8 @@
 //! Working off the calls of a reply.
 
 use agent_protocol::{
-    ContentBlock, EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Level, NodeType, Object, Role, ToolCallId,
-    ToolClass, ToolResultBlock,
+    CallEnd, ContentBlock, EndReason, ErrorCode, ErrorPayload, EventDraft, Level, NodeType, Object, Role, ToolCallId,
+    ToolClass, ToolResultBlock, ToolStarted,
 };
 use std::hash::{DefaultHasher, Hasher};
 
@@ -188,12 +188,8 @@ impl Run {
                 let Some(batch) = self.batch_mut() else { return };
                 let slot = &batch.slots[at];
                 // Written down before the side effect begins, so that after a crash we can say what may have run (RUN-14).
-                out.event(
-                    EventDraft::new(EventType::ToolStarted)
-                        .call(call)
-                        .with("tool_name", slot.call.name.as_str())
-                        .with("summary", slot.summary.clone()),
-                );
+                let started = ToolStarted { tool_name: slot.call.name.clone(), summary: slot.summary.clone() };
+                out.event(EventDraft::of(started).call(call));
                 out.effect(Effect::Execute(call.clone()));
             }
             Verdict::Deny { error } => self.end_call_and_go_on(at, ended(ResultKind::Denied, error), out),
@@ -268,23 +264,16 @@ impl Run {
         });
         let tool = Object::from_iter([("tool_name".to_owned(), called.tool.as_str().into())]);
         let node = self.append(Role::Tool, NodeType::Message, vec![block], tool, out);
-        let event_type = match outcome.kind {
-            ResultKind::Ok => EventType::ToolCompleted,
-            ResultKind::Denied => EventType::ToolDenied,
-            ResultKind::Failed | ResultKind::Aborted | ResultKind::Skipped => EventType::ToolFailed,
+        let ended = CallEnd {
+            tool_name: called.tool.clone(),
+            kind: outcome.kind,
+            call: called.summary.clone(),
+            summary: outcome.summary.clone(),
+            metadata: outcome.metadata.clone(),
+            error: outcome.error.clone(),
         };
-        let mut event = EventDraft::new(event_type)
-            .node(&node)
-            .call(&called.id)
-            .with("tool_name", called.tool.as_str())
-            .with("kind", outcome.kind.as_str())
-            .with("call", called.summary.clone())
-            .with("summary", outcome.summary.clone())
-            .with("metadata", outcome.metadata.clone());
-        if let Some(error) = &outcome.error {
-            event = event.level(Level::Warning).error(error);
-        }
-        out.event(event);
+        let event = ended.into_event().node(&node).call(&called.id);
+        out.event(if outcome.error.is_some() { event.level(Level::Warning) } else { event });
     }
 
     fn finish_batch(&mut self, out: &mut Out) {

@@ -1,5 +1,6 @@
 //! The machine's alphabet: what comes in, what goes out.
 
+pub use agent_protocol::CompactMode;
 use agent_protocol::{
     ContentBlock, EndReason, ErrorPayload, EventDraft, ModelFault, ModelRequest, NodeDraft, NodeId, Object, Reply,
     RunPatch, ToolCallId,
@@ -196,29 +197,6 @@ pub enum Verdict {
         /// What the model and the timeline are told.
         error: ErrorPayload,
     },
-}
-
-/// Who waits for a summary (CMP-5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CompactMode {
-    /// Nobody yet: it is made beside the running turns.
-    Background,
-    /// Nobody any more: the run that asks for it ends.
-    AtEnd,
-    /// The run: its next request does not fit.
-    Recovery,
-}
-
-impl CompactMode {
-    /// The word in events.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Background => "background",
-            Self::AtEnd => "at_end",
-            Self::Recovery => "recovery",
-        }
-    }
 }
 
 /// What came of asking for a summary.

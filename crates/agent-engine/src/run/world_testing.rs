@@ -2,11 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use agent_protocol::{ContentBlock, EndReason, ErrorCode, ErrorPayload, ModelRequest, NodeId, Role, RunId, ToolCallId};
+use agent_protocol::{
+    ContentBlock, ContextBuilt, EndReason, ErrorCode, ErrorPayload, EventPayload, EventType, ModelRequest, NodeId,
+    Role, RunId, ToolCallId,
+};
 
 use super::testing::fixed;
 use super::*;
-use crate::{ContextBuilt, Path, rebuild};
+use crate::{Path, rebuild};
 
 /// xorshift64*: the worlds must be the same on every machine.
 #[derive(Clone)]
@@ -341,7 +344,7 @@ impl World {
     /// STO-11: what is stored of a request as it is sent is enough to make it again.
     fn note_request(&mut self, number: RequestNo, request: ModelRequest) {
         let built = self.reports.last().expect("a request without its report").clone();
-        assert_eq!(built.request, number, "the report before a request is its own");
+        assert_eq!(built.request, number.0, "the report before a request is its own");
         let sent = Sent { request, built };
         assert_eq!(self.rebuilt(&sent, self.run.path()), sent.request);
         self.sent.push(sent);

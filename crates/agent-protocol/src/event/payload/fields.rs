@@ -1,6 +1,6 @@
 //! Reading a payload, with the name of the field that does not fit.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::fmt;
 
 use serde::de::value::BorrowedStrDeserializer;
@@ -43,56 +43,78 @@ impl fmt::Display for FieldError {
 impl std::error::Error for FieldError {}
 
 pub(super) fn read<T: DeserializeOwned>(payload: &Object) -> Result<T, FieldError> {
-    let at = Cell::new(None);
-    T::deserialize(Fields { payload, at: &at })
-        .map_err(|error| FieldError { field: at.get().map(str::to_owned), message: error.to_string() })
+    let path = RefCell::new(Vec::new());
+    let read = T::deserialize(Fields { object: payload, path: &path });
+    read.map_err(|error| {
+        let path = path.take();
+        FieldError { field: (!path.is_empty()).then(|| path.join(".")), message: error.to_string() }
+    })
 }
 
-/// The fields of a payload; `at` is the one that is being read.
+/// The keys that lead to what is being read. Where reading fails they stay as they are.
+type Path<'de> = RefCell<Vec<&'de str>>;
+
 struct Fields<'de, 'c> {
-    payload: &'de Object,
-    at: &'c Cell<Option<&'de str>>,
+    object: &'de Object,
+    path: &'c Path<'de>,
 }
 
 impl<'de> Deserializer<'de> for Fields<'de, '_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_map(Entries { rest: self.payload.iter(), value: None, at: self.at })
+        visitor.visit_map(Entries { rest: self.object.iter(), value: None, path: self.path })
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_some(self)
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
         visitor.visit_newtype_struct(self)
     }
 
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        self.object.deserialize_enum(name, variants, visitor)
+    }
+
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct seq
-        tuple tuple_struct map struct enum identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct identifier ignored_any
     }
 }
 
 struct Entries<'de, 'c> {
     rest: serde_json::map::Iter<'de>,
-    value: Option<&'de Value>,
-    at: &'c Cell<Option<&'de str>>,
+    value: Option<(&'de str, &'de Value)>,
+    path: &'c Path<'de>,
 }
 
 impl<'de> MapAccess<'de> for Entries<'de, '_> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
-        // Behind the last field it is the whole that does not fit.
-        let Some((key, value)) = self.rest.next() else {
-            self.at.set(None);
-            return Ok(None);
-        };
-        self.at.set(Some(key));
-        self.value = Some(value);
+        let Some((key, value)) = self.rest.next() else { return Ok(None) };
+        self.value = Some((key, value));
         seed.deserialize(BorrowedStrDeserializer::new(key)).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
-        seed.deserialize(self.value.take().unwrap_or(&Value::Null))
+        let Some((key, value)) = self.value.take() else { return seed.deserialize(&Value::Null) };
+        self.path.borrow_mut().push(key);
+        let read = match value {
+            Value::Object(object) => seed.deserialize(Fields { object, path: self.path }),
+            other => seed.deserialize(other),
+        };
+        if read.is_ok() {
+            self.path.borrow_mut().pop();
+        }
+        read
     }
 
     fn size_hint(&self) -> Option<usize> {

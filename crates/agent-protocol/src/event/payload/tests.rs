@@ -72,7 +72,7 @@ fn report() -> ContextBuilt {
             model: Some(ModelSettings {
                 name: "m".to_owned(),
                 temperature: None,
-                tool_choice: ToolChoice::Auto,
+                tool_choice: ToolChoice::Tool("t".to_owned()),
                 provider_options: Object::new(),
             }),
             max_output_tokens: Some(100),
@@ -155,7 +155,7 @@ fn every_payload_is_written_and_read() {
     golden.is(LoopFailed(RunEnd { error: Some(error()), ..RunEnd::default() }), r#"{"error":ERROR}"#);
     golden.is(
         report(),
-        r#"{"turn":1,"request":2,"epoch":1,"epoch_part":{"epoch_because":"run_start","model":{"name":"m","temperature":null,"tool_choice":"auto","provider_options":{}},"max_output_tokens":100,"results_limit":200,"budgets":{"window":1000,"fixed":100,"output":100,"dynamic":50,"messages":750,"compact_at":700,"summary":75,"keep_recent":300,"catalogs":90},"fixed_part":{"tools":{"count":0,"hash":"0"}},"in_system":["node_1_2"],"marker":"[2 earlier turns]"},"compaction_node_id":"node_1_1","first_kept_node_id":null,"squeeze":1,"pinned_node_ids":["node_1_2"],"last_node_id":"node_1_3","nodes_in":3,"nodes_out":4,"turns_out":2,"turns_summarised":1,"results_shortened":0,"message_tokens":50,"system_tokens":60,"request_tokens":120,"calibration":1.1,"call_id_prefix":"call_1_0","tail":[{"role":"user","content":[{"type":"text","text":"now"}],"metadata":{}}]}"#,
+        r#"{"turn":1,"request":2,"epoch":1,"epoch_part":{"epoch_because":"run_start","model":{"name":"m","temperature":null,"tool_choice":{"tool":"t"},"provider_options":{}},"max_output_tokens":100,"results_limit":200,"budgets":{"window":1000,"fixed":100,"output":100,"dynamic":50,"messages":750,"compact_at":700,"summary":75,"keep_recent":300,"catalogs":90},"fixed_part":{"tools":{"count":0,"hash":"0"}},"in_system":["node_1_2"],"marker":"[2 earlier turns]"},"compaction_node_id":"node_1_1","first_kept_node_id":null,"squeeze":1,"pinned_node_ids":["node_1_2"],"last_node_id":"node_1_3","nodes_in":3,"nodes_out":4,"turns_out":2,"turns_summarised":1,"results_shortened":0,"message_tokens":50,"system_tokens":60,"request_tokens":120,"calibration":1.1,"call_id_prefix":"call_1_0","tail":[{"role":"user","content":[{"type":"text","text":"now"}],"metadata":{}}]}"#,
     );
     let later = ContextBuilt {
         epoch_part: None,
@@ -447,7 +447,7 @@ fn payloads_that_cannot_be_read() {
     let mut built = report().into_object();
     built["epoch_part"]["budgets"]["window"] = json!(-1);
     let built = event(EventType::ContextBuilt, built).read::<ContextBuilt>().unwrap_err();
-    assert_eq!(built.why.field.as_deref(), Some("epoch_part"));
+    assert_eq!(built.why.field.as_deref(), Some("epoch_part.budgets.window"));
     assert_eq!(
         said(EventType::RunDequeued, json!({}), wrong::<RunQueued>),
         "event evt_1_5 (run_dequeued) cannot be read: it is no run_queued event"
