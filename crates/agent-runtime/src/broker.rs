@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use agent_policy::{ARGS_SUMMARY_BYTES, Facts, PathRules, PolicySettings, Question, Verdict, decide, request_summary};
 use agent_protocol::{
-    DecisionKind, ErrorCode, ErrorPayload, EventDraft, EventType, Level, Object, PermissionDecision, PermissionRequest,
-    PermissionRequestId, ToolCallId, ToolDefinition,
+    DecisionKind, ErrorCode, ErrorPayload, EventDraft, Level, Object, PermissionDecision, PermissionFailed,
+    PermissionRequest, PermissionRequestId, PermissionRequested, PermissionResolved, ToolCallId, ToolDefinition,
 };
 use agent_redact::quote_name;
 use futures::FutureExt;
@@ -113,17 +113,22 @@ impl Broker {
     ) -> Result<(), ErrorPayload> {
         let request = request(asked, &question);
         let request_id = request.request_id.clone();
-        let event = |event_type| EventDraft::new(event_type).call(asked.call).with("request_id", request_id.as_str());
-        let requested = event(EventType::PermissionRequested)
-            .with("tool_name", asked.tool.name.as_str())
-            .with("target_scope", request.target_scope.clone())
-            .with("reasons", question.reasons.clone());
-        asked.run.record(vec![requested]).await;
+        let requested = EventDraft::of(PermissionRequested {
+            request_id: request_id.clone(),
+            tool_name: asked.tool.name.clone(),
+            target_scope: request.target_scope.clone(),
+            reasons: question.reasons.clone(),
+        });
+        asked.run.record(vec![requested.call(asked.call)]).await;
         let answer = self.answer(callback, request, asked.cancel).await;
-        let resolved = |kind: DecisionKind, reason: Option<&str>| {
-            event(EventType::PermissionResolved).with("decision", kind.as_str()).with("reason", reason)
+        let resolved = |decision: DecisionKind, reason: Option<&str>| {
+            let (request_id, reason) = (request_id.clone(), reason.map(str::to_owned));
+            EventDraft::of(PermissionResolved { request_id, decision, reason }).call(asked.call)
         };
-        let failed = |message: &str| event(EventType::PermissionFailed).level(Level::Warning).with("message", message);
+        let failed = |message: &str| {
+            let (request_id, message) = (request_id.clone(), message.to_owned());
+            EventDraft::of(PermissionFailed { request_id, message }).call(asked.call).level(Level::Warning)
+        };
         match answer {
             Answer::Given(decision) => {
                 let resolved = resolved(decision.decision, decision.reason.as_deref());

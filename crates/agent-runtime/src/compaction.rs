@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use agent_engine::{CompactMode, Compacted, CompactionPlan, Finished, Limits, finish_compaction};
-use agent_protocol::{ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelRequest, Object, RunId};
+use agent_protocol::{CompactFailed, ErrorCode, ErrorPayload, EventDraft, Level, ModelRequest, Object, RunId};
 use agent_store::{Commit, SessionStore, StoreError, Write};
 use futures::FutureExt;
 use tokio::sync::oneshot;
@@ -151,8 +151,8 @@ impl SummaryTask {
                 // Not again before the conversation has grown by an eighth.
                 let tokens = carried.calibration.apply(pending.plan.tokens_before);
                 carried.compaction_floor = tokens + tokens / 8;
-                let event = EventDraft::new(EventType::CompactFailed).level(Level::Warning);
-                vec![Write::Event(event.with("mode", pending.mode.as_str()).error(&error))]
+                let failed = CompactFailed { mode: Some(pending.mode), error };
+                vec![Write::Event(EventDraft::of(failed).level(Level::Warning))]
             }
         };
         let Parent { agent_id, run_id } = self.asked_by.clone();

@@ -1,6 +1,6 @@
 //! What is stored of a run that cannot end itself.
 
-use agent_protocol::{EndReason, ErrorPayload, EventDraft, EventType, Level, NodeId, RunPatch, RunStatus, Usage};
+use agent_protocol::{EndReason, ErrorPayload, Level, NodeId, RunEnd, RunPatch, RunStatus, Usage};
 use agent_store::{RunInfo, Write};
 
 /// The end of a run that could not end itself.
@@ -16,7 +16,7 @@ pub(crate) fn failed_patch(
     usage: Usage,
 ) -> Vec<Write> {
     vec![
-        Write::Event(EventDraft::new(EventType::LoopFailed).level(Level::Error).error(error)),
+        Write::Event(RunEnd { error: Some(error.clone()), ..RunEnd::default() }.into_event_at(Level::Error)),
         Write::RunPatch(RunPatch {
             status: RunStatus::Failed,
             end_reason: Some(EndReason::Failed),

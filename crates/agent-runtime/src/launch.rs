@@ -6,8 +6,8 @@ use std::sync::Arc;
 use agent_engine::{CompactMode, Exchange, Input, Limits, Run};
 use agent_protocol::internal::{COMPACT, PURPOSE};
 use agent_protocol::{
-    AgentId, AgentRole, AgentStatus, AgentType, ContentBlock, EndReason, ErrorPayload, EventDraft, EventType,
-    ModelRequest, NodeId, Object, Reply, RunId, RunPatch, RunStatus, Usage,
+    AgentId, AgentRole, AgentStatus, AgentType, ContentBlock, EndReason, ErrorPayload, EventDraft, ModelRequest,
+    NodeId, Object, Reply, RunCancelled, RunDequeued, RunId, RunPatch, RunQueued, RunStatus, Usage,
 };
 use agent_store::{NewAgent, NewRun, StoreError, Write};
 use tokio::sync::{oneshot, watch};
@@ -156,7 +156,7 @@ impl Launch {
         let (permit, prelude) = match queue {
             QueuePosition::First(permit) => (permit, vec![self.row(RunStatus::Pending, Object::new())]),
             QueuePosition::Waiting { position, permit } => match self.wait(&message, position, permit).await {
-                Some(permit) => (permit, vec![Write::Event(EventDraft::new(EventType::RunDequeued))]),
+                Some(permit) => (permit, vec![Write::Event(EventDraft::of(RunDequeued {}))]),
                 None => return,
             },
         };
@@ -350,7 +350,7 @@ impl Launch {
         let mut metadata = Object::new();
         // Blocks are plain JSON; that they cannot be written down is impossible.
         metadata.insert(QUEUED_MESSAGE.to_owned(), serde_json::to_value(message).unwrap_or_default());
-        let queued = EventDraft::new(EventType::RunQueued).with("position", position);
+        let queued = EventDraft::of(RunQueued { position: position as u64 });
         let queued = vec![self.row(RunStatus::Queued, metadata), Write::Event(queued)];
         if let Err(error) = self.context.commit(queued).await {
             self.end(RunStatus::Failed, Some(EndReason::Failed), Some(error.payload()));
@@ -387,8 +387,8 @@ impl Launch {
             error: None,
         };
         let writes = vec![
-            Write::Event(EventDraft::new(EventType::RunCancelled)),
-            Write::Event(EventDraft::new(EventType::RunDequeued)),
+            Write::Event(EventDraft::of(RunCancelled {})),
+            Write::Event(EventDraft::of(RunDequeued {})),
             Write::RunPatch(patch),
         ];
         let error = self.context.commit(writes).await.err().map(|error| error.payload());

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use agent_protocol::{
-    ContentBlock, EventId, EventType, Level, NodeId, Object, RunId, RuntimeEvent, SessionId, Timestamp, ToolCallId,
+    ContentBlock, EventId, EventPayload, EventType, Level, MessageDelta, NodeId, Object, RunId, RuntimeEvent,
+    SessionId, Timestamp, ToolCallId, ToolProgress,
 };
 use agent_redact::SecretPatterns;
 use agent_redact::within::in_object;
@@ -146,7 +147,7 @@ impl Live {
     }
 
     /// Something only a debugging consumer sees; nothing is made while there is none.
-    pub(crate) fn debug(&self, event_type: EventType, payload: impl FnOnce() -> Object) {
+    pub(crate) fn debug<P: EventPayload>(&self, payload: impl FnOnce() -> P) {
         self.tell(|state| {
             if !state.debug {
                 return;
@@ -155,7 +156,7 @@ impl Live {
                 state.debug_deltas.pop_front();
             }
             let after = state.newest;
-            state.debug_deltas.push_back(Placed { after, what: (event_type, payload()) });
+            state.debug_deltas.push_back(Placed { after, what: (P::EVENT_TYPE, payload().into_object()) });
         });
     }
 
@@ -296,7 +297,7 @@ impl EventStream {
                 let text = self.node_text(&node_id).await?;
                 self.owed = None;
                 let rest = text.get(had..).unwrap_or_default().to_owned();
-                return Ok(Some(self.live_event(EventType::MessageDelta, text_payload(rest))));
+                return Ok(Some(self.live_event(MessageDelta { text: rest })));
             }
             match self.look() {
                 Found::Live(event) => return Ok(Some(*event)),
@@ -338,8 +339,8 @@ impl EventStream {
         Ok(node.map(|node| node.content.iter().filter_map(ContentBlock::as_text).collect()).unwrap_or_default())
     }
 
-    fn live_event(&self, event_type: EventType, payload: Object) -> RuntimeEvent {
-        self.live.live_event(&mut self.live.state(), event_type, payload)
+    fn live_event<P: EventPayload>(&self, payload: P) -> RuntimeEvent {
+        self.live.live_event(&mut self.live.state(), P::EVENT_TYPE, payload.into_object())
     }
 
     /// What there is to give, without waiting.
@@ -349,13 +350,11 @@ impl EventStream {
             return Found::Live(Box::new(self.live.live_event(&mut state, event_type, payload)));
         }
         if let Some(text) = state.take_text(self.at) {
-            return Found::Live(Box::new(self.live.live_event(
-                &mut state,
-                EventType::MessageDelta,
-                text_payload(text),
-            )));
+            let delta = MessageDelta { text }.into_object();
+            return Found::Live(Box::new(self.live.live_event(&mut state, EventType::MessageDelta, delta)));
         }
         if let Some((call, view)) = state.take_view(self.at) {
+            let view = ToolProgress(view).into_object();
             let mut event = self.live.live_event(&mut state, EventType::ToolProgress, view);
             event.tool_call_id = Some(call);
             return Found::Live(Box::new(event));
@@ -384,10 +383,6 @@ enum Found {
     Behind,
     Nothing,
     End,
-}
-
-fn text_payload(text: String) -> Object {
-    Object::from_iter([("text".to_owned(), text.into())])
 }
 
 fn now() -> Timestamp {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use agent_engine::{Input, RequestNo};
 use agent_llm::ProviderAdapter;
 use agent_protocol::{
-    ErrorCode, ErrorPayload, EventDraft, EventType, Level, ModelEvent, ModelFault, ModelRequest, Object, Reply,
+    ErrorCode, ErrorPayload, EventDraft, Level, ModelEvent, ModelFault, ModelReasoningDelta, ModelRequest, ModelRetry,
+    ModelTextDelta, Object, Reply, ToolCallDelta,
 };
 use agent_redact::SecretStream;
 use futures::StreamExt;
@@ -34,23 +35,14 @@ pub(crate) async fn ask(
             }
             ModelEvent::TextDelta { text } => shown.text(&text),
             ModelEvent::ReasoningDelta { text } => {
-                run.live.debug(EventType::ModelReasoningDelta, || said("text", text));
+                run.live.debug(|| ModelReasoningDelta { text });
             }
             ModelEvent::ToolCallDelta { index, name, fragment } => {
-                run.live.debug(EventType::ToolCallDelta, || {
-                    let mut payload = said("fragment", fragment);
-                    payload.insert("index".to_owned(), index.into());
-                    payload.insert("name".to_owned(), name.into());
-                    payload
-                });
+                run.live.debug(|| ToolCallDelta { fragment, index, name });
             }
             ModelEvent::Retry { attempt, wait_ms, error } => {
-                let retry = EventDraft::new(EventType::ModelRetry)
-                    .level(Level::Warning)
-                    .with("attempt", attempt)
-                    .with("wait_ms", wait_ms)
-                    .error(&error);
-                run.record(vec![retry]).await;
+                let retry = EventDraft::of(ModelRetry { attempt, wait_ms, error });
+                run.record(vec![retry.level(Level::Warning)]).await;
             }
             ModelEvent::Completed(mut reply) => {
                 shown.finish();
@@ -120,7 +112,7 @@ impl<'a> Shown<'a> {
     }
 
     fn text(&mut self, text: &str) {
-        self.run.live.debug(EventType::ModelTextDelta, || said("text", text));
+        self.run.live.debug(|| ModelTextDelta { text: text.to_owned() });
         match &mut self.stream {
             None => self.run.live.text(text),
             Some(stream) => {
@@ -146,8 +138,4 @@ impl<'a> Shown<'a> {
             self.run.live.text(&text);
         }
     }
-}
-
-fn said(key: &str, text: impl Into<String>) -> Object {
-    Object::from_iter([(key.to_owned(), serde_json::Value::String(text.into()))])
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use agent_engine::{Calibration, Omitted, PINNED, Path, Sayings};
 use agent_protocol::{
-    AgentId, AgentStatus, AgentType, ContentBlock, ErrorCode, ErrorPayload, EventType, Node, NodeId, NodeType, RunId,
-    RunStatus, SessionId, ToolCallId,
+    AgentId, AgentStatus, AgentType, ContentBlock, ContextBuilt, ErrorCode, ErrorPayload, EventType, ModelStarted,
+    Node, NodeId, NodeType, PayloadError, RunId, RunStatus, SessionId, ToolCallId,
 };
 use agent_store::{
     ClaimedSession, Commit, LastContext, Lease, Recent, RecentPath, RunInfo, SessionStore, StoreError, Write,
@@ -123,13 +123,14 @@ impl Resume {
     }
 
     /// What was learned about this model's token counts by the agent's last request (CTX-7).
-    fn calibration(&self, last: Option<&LastContext>) -> Calibration {
-        let Some(last) = last else { return Calibration::default() };
+    fn calibration(&self, last: Option<&LastContext>) -> Result<Calibration, PayloadError> {
+        let Some(last) = last else { return Ok(Calibration::default()) };
+        let built: ContextBuilt = last.built.read()?;
         // Which model it is about stands in the event that is stored together with it.
-        let asked = last.next.as_ref().and_then(|event| event.payload.get("model")?.as_str());
-        let ratio = last.built.payload.get("calibration").and_then(serde_json::Value::as_f64);
-        let ratio = ratio.filter(|_| asked == Some(self.model.as_str()));
-        ratio.map_or_else(Calibration::default, Calibration::of)
+        let asked = last.next.as_ref().filter(|event| event.event_type == EventType::ModelStarted);
+        let asked = asked.map(|event| event.read::<ModelStarted>()).transpose()?;
+        let same = asked.is_some_and(|asked| asked.model == self.model);
+        Ok(if same { Calibration::of(built.calibration) } else { Calibration::default() })
     }
 
     /// The calls of a run that had begun.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_protocol::{ErrorCode, ErrorPayload, RunId, SessionId};
+use agent_protocol::{ErrorCode, ErrorPayload, PayloadError, RunId, SessionId};
 
 use crate::rows::Owner;
 
@@ -322,6 +322,17 @@ impl StoreError {
                 .detail("owner_since", owner.since.as_str()),
             _ => payload,
         }
+    }
+}
+
+/// A payload that cannot be read is a damaged row like any other.
+impl From<PayloadError> for StoreError {
+    fn from(error: PayloadError) -> Self {
+        let column = match &error.why.field {
+            Some(field) => format!("payload_json.{field}"),
+            None => "payload_json".to_owned(),
+        };
+        Self::CorruptRow { table: "events", id: error.event_id.to_string(), column, source: Arc::new(error.why) }
     }
 }
 

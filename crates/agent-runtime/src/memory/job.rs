@@ -5,10 +5,12 @@ use std::sync::Arc;
 use agent_engine::TokenCounter;
 use agent_library::AssetId;
 use agent_library::memory::{Applied, MemoryId};
-use agent_protocol::{ErrorCode, ErrorPayload, EventDraft, EventType, Level, Object, Reply, Timestamp};
+use agent_protocol::{
+    ErrorCode, ErrorPayload, EventDraft, EventType, Level, MemoryExtractionCompleted, MemoryExtractionFailed,
+    MemoryExtractionStarted, Object, Timestamp, Usage,
+};
 use agent_redact::within::in_object;
 use agent_store::{Commit, StoreError, UserMessages, Write};
-use serde_json::Value;
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
@@ -91,7 +93,7 @@ impl Inner {
         let cursor = match self.cursor(place).await? {
             Ok(cursor) => cursor,
             Err(error) => {
-                self.fail(place, &error, Object::new()).await?;
+                self.fail(place, MemoryExtractionFailed::new(None, error)).await?;
                 return Err(Gone);
             }
         };
@@ -109,11 +111,10 @@ impl Inner {
     async fn cursor(&self, place: &Place) -> Result<Result<u64, ErrorPayload>, Gone> {
         let last = self.store.last_event(&place.session_id, EventType::MemoryExtractionCompleted).await?;
         let Some(event) = last else { return Ok(Ok(0)) };
-        let cursor = event.payload.get(SCAN_CURSOR).and_then(Value::as_u64);
-        Ok(cursor.ok_or_else(|| {
-            let message = format!("event {} has no {SCAN_CURSOR}: its payload is damaged", event.event_id);
-            ErrorPayload::new(ErrorCode::StorageError, message)
-        }))
+        let completed = event.read::<MemoryExtractionCompleted>();
+        Ok(completed
+            .map(|completed| completed.scan_cursor)
+            .map_err(|damaged| ErrorPayload::new(ErrorCode::StorageError, damaged.to_string())))
     }
 
     fn source<'a>(&'a self, place: &'a Place) -> Source<'a> {
@@ -126,7 +127,6 @@ impl Inner {
     }
 
     async fn job(&self, place: &Place, look: &Look, reason: Reason) -> Result<Ended, Gone> {
-        let said = Object::from_iter([("reason".to_owned(), reason.as_str().into())]);
         let made = match self.prepare(place, look.cursor).await? {
             Ok(prepared) => self.make(place, look, reason, prepared).await?,
             Err(error) => Err(error),
@@ -134,7 +134,7 @@ impl Inner {
         match made {
             Ok(ended) => Ok(ended),
             Err(error) => {
-                self.fail(place, &error, said).await?;
+                self.fail(place, MemoryExtractionFailed::new(Some(reason.told()), error)).await?;
                 Ok(Ended::Failed)
             }
         }
@@ -165,15 +165,16 @@ impl Inner {
         prepared: Prepared,
     ) -> Result<Result<Ended, ErrorPayload>, Gone> {
         let Prepared { system, known, batch } = prepared;
-        let started = EventDraft::new(EventType::MemoryExtractionStarted)
-            .with("reason", reason.as_str())
-            .with("messages", batch.said.len())
-            .with("messages_waiting", look.new.count)
-            .with("model", self.memory.extract().settings.name.as_str());
-        let now = self.commit(place, started).await?;
+        let started = MemoryExtractionStarted {
+            reason: reason.told(),
+            messages: batch.said.len() as u64,
+            messages_waiting: look.new.count,
+            model: self.memory.extract().settings.name.clone(),
+        };
+        let now = self.commit(place, EventDraft::of(started)).await?;
         let (text, usage) = match batch.said.is_empty() {
             // Nothing but messages without a word: there is nothing to ask.
-            true => ("{\"decisions\":[]}".to_owned(), Value::Null),
+            true => ("{\"decisions\":[]}".to_owned(), None),
             false => {
                 let mut told = told(&known, &batch);
                 self.redactor.text(&mut told);
@@ -182,7 +183,7 @@ impl Inner {
                     Ok(reply) => reply,
                     Err(unanswered) => return Ok(Err(unanswered.error)),
                 };
-                (reply.text(), usage_of(&reply))
+                (reply.text(), Some(reply.usage))
             }
         };
         let decisions = match answer::decisions(&text) {
@@ -204,14 +205,12 @@ impl Inner {
             Ok(applied) => applied,
             Err(error) => return Ok(Err(error)),
         };
-        let said = summary(&applied, reason, batch.said.len());
+        let completed = completed(&applied, reason, batch.said.len(), batch.cursor.max(look.cursor), usage);
         if !applied.is_complete() {
-            self.fail(place, &changed_meanwhile(&applied), said).await?;
+            self.fail(place, MemoryExtractionFailed::of(completed, changed_meanwhile(&applied))).await?;
             return Ok(Ok(Ended::Conflict));
         }
-        let mut completed = EventDraft::new(EventType::MemoryExtractionCompleted);
-        completed.payload = said;
-        self.commit(place, completed.with(SCAN_CURSOR, batch.cursor.max(look.cursor)).with("usage", usage)).await?;
+        self.commit(place, EventDraft::of(completed)).await?;
         drop(hold);
         Ok(Ok(Ended::Done))
     }
@@ -225,10 +224,8 @@ impl Inner {
         write.await.unwrap_or_else(|error| Err(broke_off(error)))
     }
 
-    async fn fail(&self, place: &Place, error: &ErrorPayload, said: Object) -> Result<(), Gone> {
-        let mut event = EventDraft::new(EventType::MemoryExtractionFailed).level(Level::Warning);
-        event.payload = said;
-        self.commit(place, event.error(error)).await.map(drop)
+    async fn fail(&self, place: &Place, failed: MemoryExtractionFailed) -> Result<(), Gone> {
+        self.commit(place, EventDraft::of(failed).level(Level::Warning)).await.map(drop)
     }
 
     /// Stores an event, without anything that is, or looks like, a secret; gives its time.
@@ -253,28 +250,29 @@ struct Prepared {
     batch: Batch,
 }
 
-/// Key of a completed event: the place in the session up to which everything was looked at.
-const SCAN_CURSOR: &str = "scan_cursor";
-
 /// What came of it, without a word of what is remembered (MEM-10).
-fn summary(applied: &Applied, reason: Reason, messages: usize) -> Object {
-    let ids = |ids: &[MemoryId]| Value::from(ids.iter().map(MemoryId::as_str).collect::<Vec<_>>());
-    let refused: Vec<_> = applied.refused.iter().map(|refused| refused.why.to_string()).collect();
-    Object::from_iter(
-        [
-            ("reason", reason.as_str().into()),
-            ("messages", messages.into()),
-            ("created", ids(&applied.created)),
-            ("updated", ids(&applied.updated)),
-            ("conflict", ids(&applied.conflict)),
-            ("ignored", applied.ignored.len().into()),
-            ("duplicate", applied.duplicate.len().into()),
-            ("refused", refused.into()),
-            ("source_node_ids", applied.source_node_ids.clone().into()),
-            ("files_changed", applied.files_changed.clone().into()),
-        ]
-        .map(|(key, value): (&str, Value)| (key.to_owned(), value)),
-    )
+fn completed(
+    applied: &Applied,
+    reason: Reason,
+    messages: usize,
+    scan_cursor: u64,
+    usage: Option<Usage>,
+) -> MemoryExtractionCompleted {
+    let ids = |ids: &[MemoryId]| ids.iter().map(|id| id.as_str().to_owned()).collect();
+    MemoryExtractionCompleted {
+        reason: reason.told(),
+        messages: messages as u64,
+        created: ids(&applied.created),
+        updated: ids(&applied.updated),
+        conflict: ids(&applied.conflict),
+        ignored: applied.ignored.len() as u64,
+        duplicate: applied.duplicate.len() as u64,
+        refused: applied.refused.iter().map(|refused| refused.why.to_string()).collect(),
+        source_node_ids: applied.source_node_ids.clone(),
+        files_changed: applied.files_changed.clone(),
+        scan_cursor,
+        usage,
+    }
 }
 
 fn changed_meanwhile(applied: &Applied) -> ErrorPayload {
@@ -296,10 +294,6 @@ fn no_room(window: u64) -> ErrorPayload {
 
 fn write_failed(message: String) -> ErrorPayload {
     ErrorPayload::new(ErrorCode::MemoryWriteFailed, message)
-}
-
-fn usage_of(reply: &Reply) -> Value {
-    serde_json::to_value(&reply.usage).unwrap_or_default()
 }
 
 /// The random end of an id of this kind.

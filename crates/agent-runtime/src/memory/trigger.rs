@@ -1,5 +1,6 @@
 //! When it is time to find out what is to be remembered (MEM-3).
 
+use agent_protocol::ExtractionReason;
 use agent_store::UserMessages;
 
 use super::memories::MemorySettings;
@@ -19,12 +20,12 @@ pub(super) enum Reason {
 
 impl Reason {
     /// As events say it.
-    pub(super) fn as_str(self) -> &'static str {
+    pub(super) fn told(self) -> ExtractionReason {
         match self {
-            Self::Wish => "explicit_wish",
-            Self::Messages => "message_backlog",
-            Self::Tokens => "token_backlog",
-            Self::Idle => "idle",
+            Self::Wish => ExtractionReason::ExplicitWish,
+            Self::Messages => ExtractionReason::MessageBacklog,
+            Self::Tokens => ExtractionReason::TokenBacklog,
+            Self::Idle => ExtractionReason::Idle,
         }
     }
 }
