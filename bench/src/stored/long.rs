@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use agent_engine::{CompactionMark, SECTIONS, Saying, Sayings, TokenCounter};
 use agent_protocol::{
-    ContentBlock, EventDraft, EventType, NodeDraft, NodeId, NodeType, Object, Role, SessionId, ToolCall, ToolCallId,
-    ToolResultBlock,
+    CallEnd, ContentBlock, EventDraft, EventType, LoopCompleted, LoopStarted, MessageCompleted, MessageCreated,
+    ModelStarted, NodeDraft, NodeId, NodeType, Object, ResultKind, Role, RunEnd, SessionId, ToolCall, ToolCallId,
+    ToolResultBlock, ToolStarted,
 };
 use agent_store::{SessionStore as _, Write};
 use agent_testkit::TestHome;
@@ -89,10 +90,10 @@ struct Making<'w> {
 impl Making<'_> {
     fn run(&mut self, run: usize) -> Result<(), BenchError> {
         self.writes.push(self.ids.run());
-        self.event(EventDraft::new(EventType::LoopStarted));
+        self.event(EventDraft::of(LoopStarted::default()));
         let question = self.text(200);
         let asked = self.node(Role::User, vec![ContentBlock::text(question)], Object::new())?;
-        self.event(EventDraft::new(EventType::MessageCreated).with("role", "user").node(&asked));
+        self.event(EventDraft::of(MessageCreated { role: Role::User }).node(&asked));
         for turn in 0..TURNS - 1 {
             let call = ToolCallId::parse(&format!("call_{run:04}_{turn:02}"))?;
             let path = format!("src/module_{:02}/file_{turn:02}.rs", run % 40);
@@ -106,7 +107,8 @@ impl Making<'_> {
         let told = self.reply(TURNS - 1, None)?;
         self.after_reply(TURNS - 1, &told);
         self.fill_up_to(EVENTS - 1);
-        self.event(EventDraft::new(EventType::LoopCompleted).with("turns", TURNS));
+        let turns = u32::try_from(TURNS).ok();
+        self.event(EventDraft::of(LoopCompleted(RunEnd { turns, ..RunEnd::default() })));
         Ok(())
     }
 
@@ -211,46 +213,50 @@ impl Making<'_> {
             "last_node_id": told, "nodes_in": 300 + turn, "nodes_out": 9000, "turns_out": 4500, "results_shortened": 0,
             "message_tokens": 81_234, "request_tokens": 83_456, "calibration": 1.024_632_068, "call_id_prefix": "call_",
         });
-        self.event(EventDraft { payload: object(report), ..EventDraft::new(EventType::ContextBuilt) });
-        self.event(EventDraft::new(EventType::ModelStarted).with("model", "scripted"));
+        self.event(EventDraft::raw(EventType::ContextBuilt, object(report)));
+        self.event(EventDraft::of(ModelStarted { model: "scripted".to_owned(), request: None, turn: None }));
         let usage = json!({
             "input_tokens": 83_456, "output_tokens": 113, "total_tokens": 83_569,
             "raw": { "prompt_eval_count": 83_456, "eval_count": 113, "total_duration": 9_000_000 },
         });
-        let completed = EventDraft::new(EventType::ModelCompleted).with("stop", "tool_use").with("usage", usage);
-        self.event(completed);
-        self.event(EventDraft::new(EventType::MessageCompleted).with("tool_calls", 1).node(told));
+        let completed = json!({ "stop": "tool_use", "stop_raw": null, "usage": usage });
+        self.event(EventDraft::raw(EventType::ModelCompleted, object(completed)));
+        let completed = MessageCompleted { tool_calls: Some(1), ..MessageCompleted::default() };
+        self.event(EventDraft::of(completed).node(told));
     }
 
     fn around_call(&mut self, call: &ToolCallId, path: &str) {
         for hook in [EventType::HookStarted, EventType::HookCompleted] {
-            self.event(EventDraft::new(hook).with("hook", "before_tool_call").call(call));
+            self.event(EventDraft::raw(hook, object(json!({ "hook": "before_tool_call" }))).call(call));
         }
-        for permission in [EventType::PermissionRequested, EventType::PermissionResolved] {
-            self.event(
-                EventDraft::new(permission).with("tool_name", "code.read_file").with("summary", path).call(call),
-            );
-        }
-        let started = EventDraft::new(EventType::ToolStarted).with("tool_name", "code.read_file");
-        self.event(started.with("summary", path).call(call));
+        let asked = json!({
+            "request_id": "perm_1", "tool_name": "code.read_file", "target_scope": path, "reasons": ["it reads"],
+        });
+        self.event(EventDraft::raw(EventType::PermissionRequested, object(asked)).call(call));
+        let answer = json!({ "request_id": "perm_1", "decision": "allow_once", "reason": null });
+        self.event(EventDraft::raw(EventType::PermissionResolved, object(answer)).call(call));
+        let started = ToolStarted { tool_name: "code.read_file".to_owned(), summary: Some(path.to_owned()) };
+        self.event(EventDraft::of(started).call(call));
     }
 
     fn tool_completed(&mut self, call: &ToolCallId, path: &str, result: &NodeId) {
         let hash = "c2b85d5f4a984b81d972f021d9e62818609f20428ce6b8c3e2cf2a6474e4a0ba";
-        let completed = EventDraft::new(EventType::ToolCompleted)
-            .with("tool_name", "code.read_file")
-            .with("kind", "ok")
-            .with("call", path)
-            .with("summary", "50 lines")
-            .with("metadata", json!({ "content_hash": hash, "resolved_path": format!("/home/user/project/{path}") }));
-        self.event(completed.call(call).node(result));
+        let completed = CallEnd {
+            tool_name: "code.read_file".to_owned(),
+            kind: ResultKind::Ok,
+            call: Some(path.to_owned()),
+            summary: Some("50 lines".to_owned()),
+            metadata: object(json!({ "content_hash": hash, "resolved_path": format!("/home/user/project/{path}") })),
+            error: None,
+        };
+        self.event(completed.into_event().call(call).node(result));
     }
 
     fn fill_up_to(&mut self, events: usize) {
         for step in self.events()..events {
             let text = self.text(60);
-            let update = EventDraft::new(EventType::TaskStepUpdated).with("task_id", "task_01").with("step", step);
-            self.event(update.with("note", text));
+            let update = json!({ "task_id": "task_01", "step": step, "note": text });
+            self.event(EventDraft::raw(EventType::TaskStepUpdated, object(update)));
         }
     }
 

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use agent_engine::TokenCounter;
-use agent_protocol::{ContentBlock, EventDraft, EventType, NodeDraft, NodeType, Object, Role};
+use agent_protocol::{
+    ContentBlock, EventDraft, LoopCompleted, LoopStarted, MessageCompleted, MessageCreated, ModelCompleted,
+    ModelStarted, NodeDraft, NodeType, Object, Role, RunEnd, StopKind, Usage,
+};
 use agent_store::{SessionStore as _, SqliteStore, Write};
 use agent_testkit::TestHome;
 use futures::{StreamExt as _, TryStreamExt as _};
@@ -53,11 +56,21 @@ async fn one(store: &SqliteStore, project: &str, number: usize) -> Result<(), Be
     };
     let (question, answer) = (node(&ids, 1, Role::User, text(120))?, node(&ids, 2, Role::Assistant, text(600))?);
     let last = answer.node_id.clone();
-    let event = |event_type| Write::Event(EventDraft::new(event_type));
-    let mut writes =
-        vec![ids.run(), event(EventType::LoopStarted), Write::Node(question), event(EventType::MessageCreated)];
-    writes.extend([event(EventType::ModelStarted), event(EventType::ModelCompleted), Write::Node(answer)]);
-    writes.extend([event(EventType::MessageCompleted), event(EventType::LoopCompleted)]);
+    let asked = ModelStarted { model: "scripted".to_owned(), request: Some(1), turn: Some(1) };
+    let replied = ModelCompleted {
+        stop: Some(StopKind::EndTurn),
+        stop_raw: Some(None),
+        usage: Usage::default(),
+        prompt_tokens_expected: None,
+    };
+    let said = MessageCompleted { tool_calls: Some(0), ..MessageCompleted::default() };
+    let mut writes = vec![ids.run(), Write::Event(EventDraft::of(LoopStarted::default())), Write::Node(question)];
+    writes.extend(
+        [EventDraft::of(MessageCreated { role: Role::User }), EventDraft::of(asked), EventDraft::of(replied)]
+            .map(Write::Event),
+    );
+    writes.push(Write::Node(answer));
+    writes.extend([EventDraft::of(said), EventDraft::of(LoopCompleted(RunEnd::default()))].map(Write::Event));
     writes.extend(ids.end(1, &last));
     store.commit(&lease, ids.commit(writes)).await?;
     Ok(())

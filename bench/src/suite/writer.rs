@@ -4,7 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agent_protocol::{ContentBlock, EventDraft, EventType, NodeDraft, NodeId, NodeType, Object, Role};
+use agent_protocol::{
+    CallEnd, ContentBlock, EventDraft, MessageCreated, NodeDraft, NodeId, NodeType, Object, ResultKind, Role,
+    ToolStarted,
+};
 use agent_store::{Lease, SessionStore, SqliteStore, Write};
 use agent_testkit::scratch;
 use rusqlite::{Connection, params};
@@ -117,15 +120,18 @@ fn turn(ids: &Ids, number: usize, parent: Option<NodeId>) -> Result<Vec<Write>, 
 }
 
 fn events() -> [EventDraft; 3] {
-    let completed = EventDraft::new(EventType::ToolCompleted)
-        .with("tool_name", "code.read_file")
-        .with("kind", "ok")
-        .with("call", "src/module/file.rs")
-        .with("summary", "50 lines");
-    let started = EventDraft::new(EventType::ToolStarted)
-        .with("tool_name", "code.read_file")
-        .with("summary", "src/module/file.rs");
-    [completed, started, EventDraft::new(EventType::MessageCreated).with("role", "user")]
+    let completed = CallEnd {
+        tool_name: "code.read_file".to_owned(),
+        kind: ResultKind::Ok,
+        call: Some("src/module/file.rs".to_owned()),
+        summary: Some("50 lines".to_owned()),
+        metadata: Object::new(),
+        error: None,
+    };
+    let started =
+        ToolStarted { tool_name: "code.read_file".to_owned(), summary: Some("src/module/file.rs".to_owned()) };
+    let created = MessageCreated { role: Role::User };
+    [completed.into_event(), EventDraft::of(started), EventDraft::of(created)]
 }
 
 /// The same rows into a database of the same schema and settings, by prepared statements and nothing else.

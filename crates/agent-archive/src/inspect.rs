@@ -1,13 +1,10 @@
 //! A run, turn by turn.
 
-use std::sync::Arc;
-
 use agent_protocol::{
-    ErrorPayload, EventType, ModelRequest, NodeId, Object, RunId, RuntimeEvent, StopKind, StopReason, Usage,
+    ContextBuilt, ErrorPayload, EventPayload, EventType, FieldError, MessageCompleted, ModelCompleted, ModelFailed,
+    ModelRequest, NodeId, Object, RunId, RuntimeEvent, StopReason, Usage,
 };
-use agent_store::{AgentInfo, Cause, RunInfo, StoreError};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use agent_store::{AgentInfo, RunInfo, StoreError};
 
 use crate::archive::Archive;
 use crate::context::RequestContext;
@@ -132,9 +129,11 @@ impl Archive {
 
 impl TurnReport {
     /// What went into the last request and what was left out: `context` in a form for programs.
-    #[must_use]
-    pub fn request_context(&self) -> RequestContext {
-        RequestContext::read(&self.context)
+    ///
+    /// # Errors
+    /// [`FieldError`] names what of it cannot be read.
+    pub fn request_context(&self) -> Result<RequestContext, FieldError> {
+        ContextBuilt::read(&self.context).map(RequestContext::from)
     }
 
     fn show(&mut self, patterns: &agent_redact::SecretPatterns) {
@@ -170,12 +169,13 @@ impl Turns {
             }
             EventType::ModelFailed => {
                 if let Some(turn) = self.turns.last_mut() {
-                    turn.error = event.payload.get("error").map(|error| read(&event, "error", error)).transpose()?;
+                    turn.error = Some(event.read::<ModelFailed>()?.error);
                 }
             }
-            EventType::MessageCompleted if !event.payload.contains_key("partial") => {
+            EventType::MessageCompleted => {
+                let whole = !event.read::<MessageCompleted>()?.partial;
                 let reply = self.turns.last_mut().and_then(|turn| turn.reply.as_mut());
-                if let Some(reply) = reply.filter(|reply| reply.node_id.is_none()) {
+                if let Some(reply) = reply.filter(|reply| whole && reply.node_id.is_none()) {
                     reply.node_id = event.node_id;
                 }
             }
@@ -185,12 +185,11 @@ impl Turns {
     }
 
     fn begin(&mut self, event: RuntimeEvent, last: Option<u32>) -> Result<bool, StoreError> {
-        let number = event.payload.get("turn").unwrap_or(&Value::Null);
-        let turn: u32 = read(&event, "turn", number)?;
+        let ContextBuilt { turn, epoch_part, .. } = event.read()?;
         if last.is_some_and(|last| turn > last) {
             return Ok(false);
         }
-        if event.payload.contains_key("epoch_part") {
+        if epoch_part.is_some() {
             self.holders.push(event.payload.clone());
         }
         let context = event.payload;
@@ -210,26 +209,9 @@ impl TurnReport {
 }
 
 fn reply(event: &RuntimeEvent) -> Result<TurnReply, StoreError> {
-    let field = |name: &str| event.payload.get(name).unwrap_or(&Value::Null);
-    let stop: String = read(event, "stop", field("stop"))?;
-    let kind = StopKind::from_stored(&stop).ok_or_else(|| damaged(event, "stop", Arc::new(UnknownStop(stop))))?;
-    Ok(TurnReply {
-        node_id: None,
-        stop: StopReason { kind, raw: read(event, "stop_raw", field("stop_raw"))? },
-        usage: read(event, "usage", field("usage"))?,
-    })
+    let completed: ModelCompleted = event.read()?;
+    // Only requests that core makes for itself leave it out, and they have no turn.
+    let kind = completed.stop.ok_or_else(|| event.unreadable(FieldError::missing("stop")))?;
+    let stop = StopReason { kind, raw: completed.stop_raw.flatten() };
+    Ok(TurnReply { node_id: None, stop, usage: completed.usage })
 }
-
-/// A field of a stored event. What cannot be read is an error, never a default.
-fn read<T: DeserializeOwned>(event: &RuntimeEvent, field: &str, value: &Value) -> Result<T, StoreError> {
-    T::deserialize(value).map_err(|error| damaged(event, field, Arc::new(error)))
-}
-
-fn damaged(event: &RuntimeEvent, field: &str, source: Cause) -> StoreError {
-    let (id, column) = (event.event_id.to_string(), format!("payload_json.{field}"));
-    StoreError::CorruptRow { table: "events", id, column, source }
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("no reply ends with \"{0}\"")]
-struct UnknownStop(String);

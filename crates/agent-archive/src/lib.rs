@@ -27,7 +27,7 @@ pub use archive::Archive;
 pub use cleanup::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult};
 pub use context::{
     BlockReport, CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextReport,
-    ContextRun, EpochContext, Estimates, PinnedNode, RequestContext, RequestOutcome, RequestReport, WindowShares,
+    ContextRun, EpochContext, PinnedNode, RequestContext, RequestOutcome, RequestReport, UnreadableEvent, WindowShares,
 };
 pub use error::ArchiveError;
 pub use inspect::{RunInspection, TurnInspection, TurnReply, TurnReport};

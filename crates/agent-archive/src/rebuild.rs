@@ -1,8 +1,10 @@
 //! What the model was asked in a past turn (STO-11): the report names the nodes and the hashes, the machine's own composer puts
 //! them together again.
 
-use agent_engine::{ContextBuilt, FixedParts, Path, RebuildError, rebuild};
-use agent_protocol::{ModelRequest, Object, PromptBlock, SessionId, SystemPrompt, ToolList};
+use agent_engine::{FixedParts, Path, RebuildError, RequestNo, rebuild};
+use agent_protocol::{
+    ContextBuilt, EventPayload, FieldError, ModelRequest, Object, PromptBlock, SessionId, SystemPrompt, ToolList,
+};
 use agent_store::{ContentHash, RunInfo};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -49,7 +51,7 @@ impl Archive {
         let holder = self.holder(&built, holders).map_err(missing)?;
         let fixed = match &holder.epoch_part {
             Some(part) => self.fixed_parts(&run.session_id, &part.fixed_part).await?.map_err(missing)?,
-            None => return Err(missing(RebuildError::NoEpochPart { request: holder.request }.into())),
+            None => return Err(missing(RebuildError::NoEpochPart { request: RequestNo(holder.request) }.into())),
         };
         let path = match &built.last_node_id {
             Some(last) => Path::from_nodes(self.told(self.store.load_path(&run.session_id, last).await)?),
@@ -61,18 +63,16 @@ impl Archive {
     fn holder(&self, built: &ContextBuilt, holders: &[Object]) -> Result<ContextBuilt, Missing> {
         let wanted = built.epoch_part_in();
         let named =
-            |payload: &&Object| payload.get("request").and_then(serde_json::Value::as_u64) == Some(wanted.0.into());
-        let payload = holders.iter().find(named).ok_or(RebuildError::NoEpochPart { request: wanted })?;
+            |payload: &&Object| payload.get("request").and_then(serde_json::Value::as_u64) == Some(wanted.into());
+        let payload = holders.iter().find(named).ok_or(RebuildError::NoEpochPart { request: RequestNo(wanted) })?;
         self.read_report(payload)
     }
 
     /// A report that cannot be read is quoted by the error that says so.
     fn read_report(&self, payload: &Object) -> Result<ContextBuilt, Missing> {
-        ContextBuilt::read(payload).map_err(|error| match error {
-            RebuildError::Report { at, message } => {
-                RebuildError::Report { at, message: self.screen.words(message) }.into()
-            }
-            other => other.into(),
+        ContextBuilt::read(payload).map_err(|error| {
+            let message = self.screen.words(error.message);
+            RebuildError::from(FieldError { message, ..error }).into()
         })
     }
 

@@ -45,15 +45,15 @@ impl EventDraft {
     /// An event that says this: debug level for debug-only types, info for the rest.
     #[must_use]
     pub fn of<P: EventPayload>(payload: P) -> Self {
-        let level = if P::EVENT_TYPE.is_debug_only() { Level::Debug } else { Level::Info };
-        Self { event_type: P::EVENT_TYPE, level, node_id: None, tool_call_id: None, payload: payload.into_object() }
+        Self::raw(P::EVENT_TYPE, payload.into_object())
     }
 
-    /// An event with no facts yet: debug level for debug-only types, info for the rest.
+    /// An event whose payload no type of this build has written, such as one of an older build. Prefer [`Self::of`]: nothing checks
+    /// that such an event can be read.
     #[must_use]
-    pub fn new(event_type: EventType) -> Self {
+    pub fn raw(event_type: EventType, payload: Object) -> Self {
         let level = if event_type.is_debug_only() { Level::Debug } else { Level::Info };
-        Self { event_type, level, node_id: None, tool_call_id: None, payload: Object::new() }
+        Self { event_type, level, node_id: None, tool_call_id: None, payload }
     }
 
     /// Sets how loud it is.
@@ -75,23 +75,6 @@ impl EventDraft {
     pub fn call(mut self, tool_call_id: &ToolCallId) -> Self {
         self.tool_call_id = Some(tool_call_id.clone());
         self
-    }
-}
-
-impl EventDraft {
-    /// Adds one fact.
-    #[must_use]
-    pub fn with(mut self, key: &str, value: impl Into<serde_json::Value>) -> Self {
-        self.payload.insert(key.to_owned(), value.into());
-        self
-    }
-
-    /// Adds an error under `error`.
-    #[must_use]
-    pub fn error(self, error: &ErrorPayload) -> Self {
-        // A payload of strings, numbers and maps always serialises; `Null` would only ever hide a fault of ours.
-        let value = serde_json::to_value(error).unwrap_or_default();
-        self.with("error", value)
     }
 }
 

@@ -12,7 +12,7 @@ mod agent;
 mod content;
 mod draft;
 mod error;
-mod event;
+pub mod event;
 mod ids;
 mod model;
 mod node;

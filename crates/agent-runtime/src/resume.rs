@@ -8,7 +8,7 @@ use std::sync::Arc;
 use agent_engine::{Calibration, Omitted, PINNED, Path, Sayings};
 use agent_protocol::{
     AgentId, AgentStatus, AgentType, ContentBlock, ContextBuilt, ErrorCode, ErrorPayload, EventType, ModelStarted,
-    Node, NodeId, NodeType, PayloadError, RunId, RunStatus, SessionId, ToolCallId,
+    Node, NodeId, NodeType, RunId, RunStatus, SessionId, ToolCallId,
 };
 use agent_store::{
     ClaimedSession, Commit, LastContext, Lease, Recent, RecentPath, RunInfo, SessionStore, StoreError, Write,
@@ -69,7 +69,7 @@ impl Resume {
             .filter_map(|row| Some((PathBuf::from(row.path), decode(&row.hash)?, row.agent_id)));
         let files = Arc::new(SessionFiles::stored(written));
         let seen = SeenFiles::stored(root.clone(), Arc::clone(&files), loaded.file_versions);
-        let calibration = self.calibration(loaded.last_context.as_ref());
+        let calibration = self.calibration(loaded.last_context.as_ref())?;
         let carried = self.path(id, loaded.row.active_node_id.as_ref(), calibration).await?;
         let carried = CarriedState { lost_children, ..carried };
         let root = Agent::new(root.clone(), loaded.row.agent_type, None, Arc::new(seen), Some(carried));
@@ -79,7 +79,7 @@ impl Resume {
     /// The conversation of an agent as it is stored now.
     pub(crate) async fn agent(&self, session: &SessionId, agent: &AgentId) -> Result<CarriedState, StoreError> {
         let loaded = self.store.load_agent(session, agent).await?;
-        let calibration = self.calibration(loaded.last_context.as_ref());
+        let calibration = self.calibration(loaded.last_context.as_ref())?;
         self.path(session, loaded.row.active_node_id.as_ref(), calibration).await
     }
 
@@ -91,7 +91,7 @@ impl Resume {
         leaf: &NodeId,
     ) -> Result<CarriedState, StoreError> {
         let loaded = self.store.load_agent(session, parent).await?;
-        let calibration = self.calibration(loaded.last_context.as_ref());
+        let calibration = self.calibration(loaded.last_context.as_ref())?;
         self.path(session, Some(leaf), calibration).await
     }
 
@@ -123,7 +123,7 @@ impl Resume {
     }
 
     /// What was learned about this model's token counts by the agent's last request (CTX-7).
-    fn calibration(&self, last: Option<&LastContext>) -> Result<Calibration, PayloadError> {
+    fn calibration(&self, last: Option<&LastContext>) -> Result<Calibration, StoreError> {
         let Some(last) = last else { return Ok(Calibration::default()) };
         let built: ContextBuilt = last.built.read()?;
         // Which model it is about stands in the event that is stored together with it.

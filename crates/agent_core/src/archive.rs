@@ -7,9 +7,10 @@ use std::sync::Arc;
 pub use agent_archive::{
     Archive, ArtifactCleanup, BlockReport, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult,
     CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextReport, ContextRun,
-    EpochContext, Estimates, PinnedNode, Replay, ReplayResult, RequestContext, RequestOutcome, RequestReport,
-    RunInspection, SessionHit, SessionListing, Standing, TurnInspection, TurnReply, TurnReport, WindowShares,
+    EpochContext, PinnedNode, Replay, ReplayResult, RequestContext, RequestOutcome, RequestReport, RunInspection,
+    SessionHit, SessionListing, Standing, TurnInspection, TurnReply, TurnReport, UnreadableEvent, WindowShares,
 };
+pub use agent_protocol::Estimates;
 use agent_store::SqliteStore;
 pub use agent_store::{
     DeletedArtifacts, DeletedSession, FileFailure, ReplayCursor, ReplayPage, SessionFilter, SessionSummary,

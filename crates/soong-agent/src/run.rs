@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use agent_core::error::{RuntimeError, StoreError};
 use agent_core::event::EventStream;
+use agent_core::event::ToolDenied;
 use agent_core::id::SessionId;
 use agent_core::runtime::Background;
 use agent_core::text::quote_argv;
@@ -70,11 +71,8 @@ pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
 
 /// Whether a call was denied because there is nobody to ask.
 fn nobody_was_asked(event: &RuntimeEvent) -> bool {
-    event
-        .payload
-        .get("error")
-        .and_then(|error| error.pointer("/details/denied_by"))
-        .is_some_and(|by| by == "no_callback")
+    let denied = event.read::<ToolDenied>().ok().and_then(|ToolDenied(end)| end.error);
+    denied.is_some_and(|error| error.details.get("denied_by").is_some_and(|by| by == "no_callback"))
 }
 
 /// Whether the run keeps what travels to and from the model server (PRV-14). A variable, since `run` has the options it has.

@@ -32,5 +32,8 @@ pub(crate) fn words(listing: &SessionListing) -> String {
 /// What a person is asked at this moment.
 pub(crate) fn question(listing: &SessionListing) -> Option<String> {
     let asked = listing.question.as_ref()?;
-    Some(lines::question(asked, &listing.summary.session.cwd))
+    Some(match asked.read() {
+        Ok(asked) => lines::question(&asked, &listing.summary.session.cwd),
+        Err(error) => lines::unreadable(&error),
+    })
 }

@@ -2,12 +2,17 @@
 
 use std::time::Instant;
 
+use agent_core::event::PayloadError;
+use agent_core::event::{
+    CallEnd, CompactFailed, CompactMode, CompactStarted, MessageCompleted, MessageDelta, ModelFailed, ModelRetry,
+    ModelStarted, RunEnd, ToolStarted,
+};
 use agent_core::id::SessionId;
 use agent_core::runtime::RunResult;
 use agent_core::{EventType, RuntimeEvent};
 
 use crate::exit::describe;
-use crate::lines::{self, text};
+use crate::lines;
 use crate::output::{Colour, Output};
 use crate::status::Status;
 
@@ -47,31 +52,46 @@ impl<'o> View<'o> {
     }
 
     pub(crate) fn event(&mut self, event: &RuntimeEvent) {
+        if let Err(error) = self.show(event) {
+            self.note(&lines::unreadable(&error));
+        }
+    }
+
+    fn show(&mut self, event: &RuntimeEvent) -> Result<(), PayloadError> {
         match event.event_type {
             EventType::LoopStarted => self.status.begin(format!("waiting for {}", self.model), Instant::now()),
             EventType::ModelStarted => {
-                if let Some(model) = text(event, "model") {
-                    self.model = model.to_owned();
-                }
+                self.model = event.read::<ModelStarted>()?.model;
                 self.status.begin(format!("waiting for {}", self.model), Instant::now());
             }
-            EventType::MessageDelta => self.delta(text(event, "text").unwrap_or_default()),
-            EventType::MessageCompleted => self.message_completed(event),
-            EventType::ModelRetry => self.retry(event),
-            EventType::ModelFailed => self.model_failed(event),
+            EventType::MessageDelta => self.delta(&event.read::<MessageDelta>()?.text),
+            EventType::MessageCompleted => self.message_completed(&event.read()?),
+            EventType::ModelRetry => self.retry(&event.read()?),
+            EventType::ModelFailed => self.model_failed(&event.read()?),
             EventType::ToolStarted => {
-                self.status.begin(lines::call_line(event), Instant::now());
+                let ToolStarted { tool_name, summary } = event.read()?;
+                self.status.begin(lines::call_line(&tool_name, summary.as_deref()), Instant::now());
             }
-            EventType::ToolCompleted | EventType::ToolFailed | EventType::ToolDenied => self.tool(event),
-            EventType::CompactStarted if is_waited_for(event) => {
-                self.status.begin(lines::SUMMARISING.to_owned(), Instant::now());
+            EventType::ToolCompleted | EventType::ToolFailed | EventType::ToolDenied => {
+                self.tool(&CallEnd::read(event)?);
+            }
+            EventType::CompactStarted => {
+                if is_waited_for(event.read::<CompactStarted>()?.mode) {
+                    self.status.begin(lines::SUMMARISING.to_owned(), Instant::now());
+                }
             }
             // CTX-9: when turns were left out or summarised, the user sees it.
-            EventType::CompactCompleted => self.note(&lines::left_out(event)),
-            EventType::CompactFailed if is_waited_for(event) => self.note(&lines::no_summary(event)),
+            EventType::CompactCompleted => self.note(&lines::left_out(&event.read()?)),
+            EventType::CompactFailed => {
+                let failed: CompactFailed = event.read()?;
+                if is_waited_for(failed.mode) {
+                    self.note(&lines::no_summary(&failed));
+                }
+            }
             EventType::CancelTimeout => self.note(lines::DID_NOT_STOP),
             _ => {}
         }
+        Ok(())
     }
 
     /// On a terminal text streams; elsewhere it waits until it is known whether it is the answer.
@@ -85,8 +105,8 @@ impl<'o> View<'o> {
         }
     }
 
-    fn message_completed(&mut self, event: &RuntimeEvent) {
-        let is_answer = event.payload.get("tool_calls").is_some_and(|calls| calls == 0);
+    fn message_completed(&mut self, completed: &MessageCompleted) {
+        let is_answer = completed.tool_calls == Some(0);
         let pending = std::mem::take(&mut self.pending);
         if self.output.answer_on_terminal {
             self.output.end_answer();
@@ -98,22 +118,22 @@ impl<'o> View<'o> {
         }
     }
 
-    fn retry(&mut self, event: &RuntimeEvent) {
-        self.note(&lines::retry(event));
+    fn retry(&mut self, retry: &ModelRetry) {
+        self.note(&lines::retry(retry));
         self.status.begin("waiting to ask again", Instant::now());
     }
 
     /// A broken answer that is asked for again is marked, so that nobody takes its beginning for the answer (RUN-23).
-    fn model_failed(&mut self, event: &RuntimeEvent) {
-        if lines::is(event, "will_retry") {
-            self.note(&lines::broken_off(event));
+    fn model_failed(&mut self, failed: &ModelFailed) {
+        if failed.will_retry == Some(true) {
+            self.note(&lines::broken_off(failed));
             self.status.begin(format!("waiting for {}", self.model), Instant::now());
         }
     }
 
-    fn tool(&mut self, event: &RuntimeEvent) {
+    fn tool(&mut self, end: &CallEnd) {
         self.settle();
-        let Some((mark, colour, line)) = lines::outcome(event) else { return };
+        let (mark, colour, line) = lines::outcome(end);
         self.output.marked_wrapped(&format!("{mark:6}"), colour, &line);
         self.status.begin(format!("waiting for {}", self.model), Instant::now());
     }
@@ -141,8 +161,11 @@ impl<'o> View<'o> {
         if let Some(error) = &result.error {
             self.output.error(&describe(error));
         }
-        if let Some(line) = last.map(|event| lines::usage(event, Some(self.started.elapsed().as_secs_f64()))) {
-            self.output.note(&line);
+        let took = self.started.elapsed().as_secs_f64();
+        match last.map(RunEnd::read) {
+            Some(Ok(end)) => self.output.note(&lines::usage(&end, Some(took))),
+            Some(Err(error)) => self.output.note(&lines::unreadable(&error)),
+            None => {}
         }
     }
 
@@ -159,6 +182,6 @@ impl<'o> View<'o> {
     }
 }
 /// Whether the run waits for this summary; of one that is made beside it nothing need be said before it is there.
-fn is_waited_for(event: &RuntimeEvent) -> bool {
-    text(event, "mode") == Some("recovery")
+fn is_waited_for(mode: Option<CompactMode>) -> bool {
+    mode == Some(CompactMode::Recovery)
 }

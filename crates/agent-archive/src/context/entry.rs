@@ -1,10 +1,11 @@
 //! What a report of contexts consists of.
 
-use agent_protocol::{EventType, NodeId, NodeType, Object, RunId, RuntimeEvent, Timestamp, Usage};
-use serde::Deserialize;
-use serde_json::Value;
+use agent_protocol::{
+    CompactCompleted, CompactMode, Estimates, EventType, NodeId, NodeType, PayloadError, RunId, RuntimeEvent,
+    Timestamp, Usage,
+};
 
-use super::request::{RequestContext, node, number, text};
+use super::request::RequestContext;
 
 /// One thing that the report of contexts tells, in the order in which it happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,19 @@ pub enum ContextEntry {
     Compaction(Box<CompactionReport>),
     /// A run ended.
     End(Box<ContextEnd>),
+    /// An event that cannot be read. What it would have told is missing.
+    Unreadable(Box<UnreadableEvent>),
+}
+
+/// An event that cannot be read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnreadableEvent {
+    /// The run that it is told in.
+    pub run_id: Option<RunId>,
+    /// When it was stored.
+    pub at: Timestamp,
+    /// Which, and what is wrong with it.
+    pub error: PayloadError,
 }
 
 /// A run that began.
@@ -75,7 +89,7 @@ pub enum RequestOutcome {
     /// It failed.
     Failed {
         /// The error's message.
-        error: Option<String>,
+        error: String,
         /// Whether the turn was asked for again.
         asked_again: bool,
     },
@@ -134,10 +148,17 @@ pub enum CompactionOutcome {
         /// And after.
         tokens_after: Option<u64>,
     },
+    /// What tools brought is shortened further (CTX-6).
+    Squeeze {
+        /// How far, from 1.
+        level: u8,
+        /// Tokens that were needed.
+        tokens_before: u64,
+    },
     /// No summary was written.
     Failed {
         /// The error's message.
-        error: Option<String>,
+        error: String,
     },
     /// Nothing was stored: it is under way, or its process ended.
     Open,
@@ -162,24 +183,6 @@ pub struct ContextEnd {
     pub estimates: Option<Estimates>,
 }
 
-/// How far the estimates of a run were off, in percent of the provider's counts (CTX-7).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
-#[serde(default)]
-pub struct Estimates {
-    /// Requests that were counted.
-    pub calls: u64,
-    /// On average, as corrected by what was known.
-    pub mean_error_percent: Option<f64>,
-    /// On average, without correction.
-    pub mean_error_uncalibrated_percent: Option<f64>,
-    /// At most.
-    pub worst_error_percent: Option<f64>,
-    /// In the last request.
-    pub last_error_percent: Option<f64>,
-    /// The correction at the end.
-    pub calibration: Option<f64>,
-}
-
 impl RequestReport {
     /// Tokens of the prompt as the provider counted them.
     #[must_use]
@@ -199,44 +202,42 @@ impl RequestReport {
 }
 
 impl CompactionReport {
-    /// The end of what `begun` began, if it is known.
-    pub(super) fn of(event: &RuntimeEvent, begun: Option<(CompactionBegun, Option<String>)>) -> Self {
-        let payload = &event.payload;
-        let (tokens_before, tokens_after) = (number(payload, "tokens_before"), number(payload, "tokens_after"));
-        let is_summary = payload.get("kind").is_some_and(|kind| kind == "summary");
-        let outcome = match event.event_type {
-            EventType::CompactFailed => CompactionOutcome::Failed { error: error(event) },
-            _ if is_summary => CompactionOutcome::Summary {
-                node_id: event.node_id.clone(),
-                turns: number(payload, "turns_summarised"),
-                tokens_before,
-                tokens_after,
-                cut: payload.get("summary_cut").is_some_and(|cut| cut == true),
-            },
-            _ => CompactionOutcome::Slide {
-                turns: number(payload, "turns_left_out"),
-                first_kept: node(payload, "first_kept_node_id"),
-                tokens_before,
-                tokens_after,
-            },
+    /// A summary that was written, or what was left out or shortened without one; the end of what `begun` began, if that is known.
+    pub(super) fn completed(event: &RuntimeEvent, completed: CompactCompleted, begun: Option<CompactionBegun>) -> Self {
+        let (mode, outcome) = match completed {
+            CompactCompleted::Summary { mode, turns_summarised, tokens_before, tokens_after, summary_cut, .. } => {
+                let outcome = CompactionOutcome::Summary {
+                    node_id: event.node_id.clone(),
+                    turns: Some(turns_summarised),
+                    tokens_before: Some(tokens_before),
+                    tokens_after: Some(tokens_after),
+                    cut: summary_cut,
+                };
+                (Some(mode), outcome)
+            }
+            CompactCompleted::WindowSlide { turns_left_out, first_kept_node_id, tokens_before, tokens_after } => {
+                let outcome = CompactionOutcome::Slide {
+                    turns: Some(turns_left_out),
+                    first_kept: Some(first_kept_node_id),
+                    tokens_before: Some(tokens_before),
+                    tokens_after: Some(tokens_after),
+                };
+                (None, outcome)
+            }
+            CompactCompleted::Squeeze { level, tokens_before } => {
+                (None, CompactionOutcome::Squeeze { level, tokens_before })
+            }
         };
-        let (begun, mode) = begun.unzip();
-        Self {
-            run_id: event.run_id.clone(),
-            at: event.created_at.clone(),
-            mode: text(payload, "mode").or(mode.flatten()),
-            begun,
-            outcome,
-        }
+        Self::of(event, mode, begun, outcome)
     }
-}
 
-/// The message of an event's error.
-pub(super) fn error(event: &RuntimeEvent) -> Option<String> {
-    event.payload.get("error")?.get("message")?.as_str().map(str::to_owned)
-}
-
-/// What an object under this key says, as far as it can be read.
-pub(super) fn part<'e, T: Deserialize<'e>>(payload: &'e Object, key: &str) -> Option<T> {
-    T::deserialize(payload.get(key).filter(|value| !Value::is_null(value))?).ok()
+    pub(super) fn of(
+        event: &RuntimeEvent,
+        mode: Option<CompactMode>,
+        begun: Option<CompactionBegun>,
+        outcome: CompactionOutcome,
+    ) -> Self {
+        let mode = mode.map(|mode| mode.as_str().to_owned());
+        Self { run_id: event.run_id.clone(), at: event.created_at.clone(), mode, begun, outcome }
+    }
 }

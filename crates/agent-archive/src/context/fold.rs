@@ -1,13 +1,15 @@
 //! From events to entries. In memory is what has begun and not ended: a run, a request, a summary.
 
-use agent_protocol::{EventType, RunId, RuntimeEvent};
-use serde_json::Value;
+use agent_protocol::{
+    CompactCompleted, CompactFailed, CompactStarted, ContextBuilt, EventType, LoopStarted, ModelCompleted, ModelFailed,
+    PayloadError, RunEnd, RunId, RuntimeEvent,
+};
 
 use super::entry::{
     CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextRun, RequestOutcome,
-    RequestReport, error, part,
+    RequestReport, UnreadableEvent,
 };
-use super::request::{RequestContext, number, text};
+use super::request::RequestContext;
 
 /// Reads events in their order.
 #[derive(Debug, Default)]
@@ -37,25 +39,34 @@ impl Fold {
         Self { whole, ..Self::default() }
     }
 
-    /// What an event adds to the report.
+    /// What an event adds to the report. One that cannot be read is told as such, and the report goes on.
     pub(super) fn take(&mut self, event: &RuntimeEvent, entries: &mut Vec<ContextEntry>) {
+        if let Err(error) = self.read(event, entries) {
+            let (run_id, at) = (event.run_id.clone(), event.created_at.clone());
+            entries.push(ContextEntry::Unreadable(Box::new(UnreadableEvent { run_id, at, error })));
+        }
+    }
+
+    fn read(&mut self, event: &RuntimeEvent, entries: &mut Vec<ContextEntry>) -> Result<(), PayloadError> {
         match event.event_type {
-            EventType::LoopStarted => self.begin(event, entries),
-            EventType::ContextBuilt => self.asked(event, entries),
+            EventType::LoopStarted => self.begin(event, entries)?,
+            EventType::ContextBuilt => self.asked(event, entries)?,
             EventType::ModelCompleted => {
-                let usage = part(&event.payload, "usage").unwrap_or_default();
-                let expected = number(&event.payload, "prompt_tokens_expected");
+                let ModelCompleted { usage, prompt_tokens_expected: expected, .. } = event.read()?;
                 self.answered(event, RequestOutcome::Replied { usage, expected }, entries);
             }
             EventType::ModelFailed => {
-                let asked_again = event.payload.get("will_retry").is_some_and(|again| again == true);
-                self.answered(event, RequestOutcome::Failed { error: error(event), asked_again }, entries);
+                let failed: ModelFailed = event.read()?;
+                let asked_again = failed.will_retry == Some(true);
+                self.answered(event, RequestOutcome::Failed { error: failed.error.message, asked_again }, entries);
             }
-            EventType::CompactStarted => self.summarising(event, entries),
-            EventType::CompactCompleted | EventType::CompactFailed => self.compacted(event, entries),
-            EventType::LoopCompleted | EventType::LoopAborted | EventType::LoopFailed => self.ended(event, entries),
+            EventType::CompactStarted => self.summarising(event, entries)?,
+            EventType::CompactCompleted => self.compacted(event, event.read()?, entries),
+            EventType::CompactFailed => self.not_compacted(event, event.read()?, entries),
+            EventType::LoopCompleted | EventType::LoopAborted | EventType::LoopFailed => self.ended(event, entries)?,
             _ => {}
         }
+        Ok(())
     }
 
     /// What has no end.
@@ -64,10 +75,10 @@ impl Fold {
         self.summary_lost(entries);
     }
 
-    fn begin(&mut self, event: &RuntimeEvent, entries: &mut Vec<ContextEntry>) {
-        let Some(run_id) = &event.run_id else { return };
+    fn begin(&mut self, event: &RuntimeEvent, entries: &mut Vec<ContextEntry>) -> Result<(), PayloadError> {
+        let Some(run_id) = &event.run_id else { return Ok(()) };
         self.settle(entries);
-        let purpose = text(&event.payload, "purpose");
+        let LoopStarted { purpose } = event.read()?;
         self.runs += u64::from(purpose.is_none());
         self.run = Some(run_id.clone());
         self.turn = None;
@@ -77,12 +88,13 @@ impl Fold {
             purpose,
             at: event.created_at.clone(),
         }));
+        Ok(())
     }
 
-    fn asked(&mut self, event: &RuntimeEvent, entries: &mut Vec<ContextEntry>) {
-        let Some(run_id) = &event.run_id else { return };
+    fn asked(&mut self, event: &RuntimeEvent, entries: &mut Vec<ContextEntry>) -> Result<(), PayloadError> {
+        let Some(run_id) = &event.run_id else { return Ok(()) };
         self.settle(entries);
-        let context = RequestContext::read(&event.payload);
+        let context = RequestContext::from(event.read::<ContextBuilt>()?);
         let again = context.turn.is_some() && context.turn == self.turn;
         self.turn = context.turn;
         self.request = Some(Box::new(RequestReport {
@@ -93,6 +105,7 @@ impl Fold {
             again,
             outcome: RequestOutcome::Open,
         }));
+        Ok(())
     }
 
     fn answered(&mut self, event: &RuntimeEvent, outcome: RequestOutcome, entries: &mut Vec<ContextEntry>) {
@@ -107,26 +120,31 @@ impl Fold {
         entries.extend(self.request.take().map(ContextEntry::Request));
     }
 
-    fn summarising(&mut self, event: &RuntimeEvent, entries: &mut Vec<ContextEntry>) {
+    fn summarising(&mut self, event: &RuntimeEvent, entries: &mut Vec<ContextEntry>) -> Result<(), PayloadError> {
         self.summary_lost(entries);
+        let CompactStarted { mode, tokens_before, turns, .. } = event.read()?;
         self.summary = Some(Begun {
             by: event.run_id.clone(),
-            mode: text(&event.payload, "mode"),
-            what: CompactionBegun {
-                at: event.created_at.clone(),
-                tokens_before: number(&event.payload, "tokens_before"),
-                turns: number(&event.payload, "turns"),
-            },
+            mode: mode.map(|mode| mode.as_str().to_owned()),
+            what: CompactionBegun { at: event.created_at.clone(), tokens_before, turns },
         });
+        Ok(())
     }
 
-    fn compacted(&mut self, event: &RuntimeEvent, entries: &mut Vec<ContextEntry>) {
+    fn compacted(&mut self, event: &RuntimeEvent, completed: CompactCompleted, entries: &mut Vec<ContextEntry>) {
         // The window may slide while a summary is being made.
-        let is_slide = event.event_type == EventType::CompactCompleted
-            && event.payload.get("kind").is_none_or(|kind| kind != "summary");
-        let begun = if is_slide { None } else { self.summary.take() };
-        let begun = begun.map(|begun| (begun.what, begun.mode));
-        entries.push(ContextEntry::Compaction(Box::new(CompactionReport::of(event, begun))));
+        let is_summary = matches!(completed, CompactCompleted::Summary { .. });
+        let begun = if is_summary { self.summary.take() } else { None };
+        let report = CompactionReport::completed(event, completed, begun.map(|begun| begun.what));
+        entries.push(ContextEntry::Compaction(Box::new(report)));
+    }
+
+    fn not_compacted(&mut self, event: &RuntimeEvent, failed: CompactFailed, entries: &mut Vec<ContextEntry>) {
+        let (begun, mode) = self.summary.take().map(|begun| (begun.what, begun.mode)).unzip();
+        let outcome = CompactionOutcome::Failed { error: failed.error.message };
+        let mut report = CompactionReport::of(event, failed.mode, begun, outcome);
+        report.mode = report.mode.or(mode.flatten());
+        entries.push(ContextEntry::Compaction(Box::new(report)));
     }
 
     fn summary_lost(&mut self, entries: &mut Vec<ContextEntry>) {
@@ -140,19 +158,20 @@ impl Fold {
         })));
     }
 
-    fn ended(&mut self, event: &RuntimeEvent, entries: &mut Vec<ContextEntry>) {
+    fn ended(&mut self, event: &RuntimeEvent, entries: &mut Vec<ContextEntry>) -> Result<(), PayloadError> {
         // A run that waited and never began has an end all the same.
-        let Some(run_id) = self.run.take_if(|run| event.run_id.as_ref() == Some(run)) else { return };
+        let Some(run_id) = self.run.take_if(|run| event.run_id.as_ref() == Some(run)) else { return Ok(()) };
         self.settle(entries);
+        let end = RunEnd::read(event)?;
         entries.push(ContextEntry::End(Box::new(ContextEnd {
             run_id,
             at: event.created_at.clone(),
             event_type: event.event_type,
-            turns: number(&event.payload, "turns"),
-            error: error(event),
-            interrupted: event.payload.get("error").and_then(|error| error.get("details")?.get("kind"))
-                == Some(&Value::from("interrupted")),
-            estimates: part(&event.payload, "estimates"),
+            turns: end.turns.map(u64::from),
+            interrupted: end.was_interrupted(),
+            error: end.error.map(|error| error.message),
+            estimates: end.estimates,
         })));
+        Ok(())
     }
 }

@@ -9,8 +9,8 @@ use agent_protocol::{NodeId, RunId, SessionId};
 use agent_store::{RunInfo, SessionInfo};
 
 pub use entry::{
-    CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextRun, Estimates, PinnedNode,
-    RequestOutcome, RequestReport,
+    CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextRun, PinnedNode,
+    RequestOutcome, RequestReport, UnreadableEvent,
 };
 pub use request::{BlockReport, EpochContext, RequestContext, WindowShares};
 

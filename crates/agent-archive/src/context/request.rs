@@ -1,8 +1,6 @@
-//! The report of a request, read for people and scripts: what an older version did not write yet is not known, and no error.
-//!
-//! [`agent_engine::ContextBuilt`] reads the same payload strictly, since a request is made again from all of it or not at all.
+//! The report of a request for people and scripts: what an older build did not write is not known, and no error.
 
-use agent_protocol::{NodeId, Object};
+use agent_protocol::{ContextBuilt, EpochPart, NodeId, Object, WindowBudgets};
 use serde_json::Value;
 
 /// What went into a request and what was left out, as its report tells it (CTX-1). What the report does not say is `None`.
@@ -97,32 +95,33 @@ pub struct BlockReport {
     pub facts: Object,
 }
 
-impl RequestContext {
-    /// Reads the payload of a `context_built` event of any version.
-    #[must_use]
-    pub fn read(payload: &Object) -> Self {
+impl From<ContextBuilt> for RequestContext {
+    fn from(built: ContextBuilt) -> Self {
+        let count = |count: usize| Some(count as u64);
         Self {
-            turn: small(payload, "turn"),
-            request: small(payload, "request"),
-            epoch: small(payload, "epoch"),
-            epoch_part: EpochContext::read(payload),
-            summary: node(payload, "compaction_node_id"),
-            first_kept: node(payload, "first_kept_node_id"),
-            pinned: nodes(payload, "pinned_node_ids"),
-            last: node(payload, "last_node_id"),
-            nodes_in: number(payload, "nodes_in"),
-            nodes_out: number(payload, "nodes_out"),
-            turns_out: number(payload, "turns_out"),
-            turns_summarised: number(payload, "turns_summarised").unwrap_or(0),
-            results_shortened: number(payload, "results_shortened"),
-            tail: list(payload, "tail").len(),
-            message_tokens: number(payload, "message_tokens"),
-            system_tokens: number(payload, "system_tokens"),
-            request_tokens: number(payload, "request_tokens"),
-            calibration: payload.get("calibration").and_then(Value::as_f64),
+            turn: Some(built.turn),
+            request: Some(built.request),
+            epoch: Some(built.epoch),
+            epoch_part: built.epoch_part.map(EpochContext::from),
+            summary: built.compaction_node_id,
+            first_kept: built.first_kept_node_id,
+            pinned: built.pinned_node_ids,
+            last: built.last_node_id,
+            nodes_in: count(built.nodes_in),
+            nodes_out: count(built.nodes_out),
+            turns_out: count(built.turns_out),
+            turns_summarised: built.turns_summarised as u64,
+            results_shortened: count(built.results_shortened),
+            tail: built.tail.len(),
+            message_tokens: Some(built.message_tokens),
+            system_tokens: built.system_tokens,
+            request_tokens: Some(built.request_tokens),
+            calibration: Some(built.calibration),
         }
     }
+}
 
+impl RequestContext {
     /// Turns that are neither in the request nor in the summary.
     #[must_use]
     pub fn turns_gone(&self) -> Option<u64> {
@@ -130,26 +129,23 @@ impl RequestContext {
     }
 }
 
-impl EpochContext {
-    /// The first versions said all of it with every request, beside the rest.
-    fn read(payload: &Object) -> Option<Self> {
-        let part = match payload.get("epoch_part") {
-            Some(part) => part.as_object()?,
-            None => payload.get("budgets").map(|_| payload)?,
-        };
-        let fixed = object(part, "fixed_part");
-        let tools = fixed.and_then(|fixed| object(fixed, "tools"));
-        Some(Self {
-            because: text(part, "epoch_because"),
-            model: object(part, "model").and_then(|model| text(model, "name")),
-            shares: object(part, "budgets").map(WindowShares::read).unwrap_or_default(),
-            blocks: fixed.map_or(&[][..], |fixed| list(fixed, "system_blocks")).iter().map(BlockReport::read).collect(),
+impl From<EpochPart> for EpochContext {
+    fn from(part: EpochPart) -> Self {
+        let fixed = &part.fixed_part;
+        let tools = object(fixed, "tools");
+        Self {
+            because: Some(part.epoch_because),
+            model: part.model.map(|model| model.name),
+            shares: part.budgets.into(),
+            blocks: list(fixed, "system_blocks").iter().map(BlockReport::read).collect(),
             tools: tools.and_then(|tools| number(tools, "count")),
-            in_system: nodes(part, "in_system"),
-            marker: text(part, "marker"),
-        })
+            in_system: part.in_system,
+            marker: part.marker,
+        }
     }
+}
 
+impl EpochContext {
     /// Tokens of the dynamic blocks.
     #[must_use]
     pub fn dynamic_tokens(&self) -> u64 {
@@ -157,17 +153,12 @@ impl EpochContext {
     }
 }
 
-impl WindowShares {
-    fn read(budgets: &Object) -> Self {
-        let share = |name: &str| number(budgets, name);
-        Self {
-            window: share("window"),
-            fixed: share("fixed"),
-            output: share("output"),
-            dynamic: share("dynamic"),
-            messages: share("messages"),
-            compact_at: share("compact_at"),
-        }
+impl From<WindowBudgets> for WindowShares {
+    fn from(budgets: WindowBudgets) -> Self {
+        let WindowBudgets { window, fixed, output, dynamic, messages, compact_at, .. } = budgets;
+        let shares = [window, fixed, output, dynamic, messages, compact_at].map(Some);
+        let [window, fixed, output, dynamic, messages, compact_at] = shares;
+        Self { window, fixed, output, dynamic, messages, compact_at }
     }
 }
 
@@ -188,20 +179,12 @@ impl BlockReport {
     }
 }
 
-pub(super) fn number(object: &Object, key: &str) -> Option<u64> {
+fn number(object: &Object, key: &str) -> Option<u64> {
     object.get(key)?.as_u64()
 }
 
-pub(super) fn text(object: &Object, key: &str) -> Option<String> {
+fn text(object: &Object, key: &str) -> Option<String> {
     object.get(key)?.as_str().map(str::to_owned)
-}
-
-pub(super) fn node(object: &Object, key: &str) -> Option<NodeId> {
-    NodeId::parse(object.get(key)?.as_str()?).ok()
-}
-
-fn small(object: &Object, key: &str) -> Option<u32> {
-    number(object, key).and_then(|number| u32::try_from(number).ok())
 }
 
 fn object<'o>(object: &'o Object, key: &str) -> Option<&'o Object> {
@@ -210,8 +193,4 @@ fn object<'o>(object: &'o Object, key: &str) -> Option<&'o Object> {
 
 fn list<'o>(object: &'o Object, key: &str) -> &'o [Value] {
     object.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-fn nodes(object: &Object, key: &str) -> Vec<NodeId> {
-    list(object, key).iter().filter_map(|id| NodeId::parse(id.as_str()?).ok()).collect()
 }

@@ -1,4 +1,4 @@
-use agent_protocol::{EventType, Level, NodeId, Object, RuntimeEvent, Timestamp};
+use agent_protocol::{ContextBuilt, EventPayload, EventType, Level, NodeId, Object, RuntimeEvent, Timestamp};
 use serde_json::{Value, json};
 
 use super::*;
@@ -9,6 +9,7 @@ struct Events(Vec<RuntimeEvent>);
 
 impl Events {
     fn add(&mut self, run: &str, event_type: EventType, payload: Value) -> &mut Self {
+        let payload = whole(event_type, payload);
         let seq = self.0.len() as u64 + 1;
         let event = json!({
             "event_id": format!("evt_{seq}"), "seq": seq, "run_seq": seq, "session_id": "sess_1", "agent_id": "agent_1",
@@ -43,6 +44,28 @@ impl Events {
     }
 }
 
+/// What a test says of an event, with all that is stored of one.
+fn whole(event_type: EventType, said: Value) -> Value {
+    let mut whole = match event_type {
+        EventType::ContextBuilt => json!({
+            "epoch": 1, "first_kept_node_id": null, "last_node_id": null, "nodes_in": 1, "nodes_out": 0, "turns_out": 0,
+            "results_shortened": 0, "message_tokens": 50, "request_tokens": 100, "calibration": 1.0,
+        }),
+        EventType::CompactCompleted => json!({"first_kept_node_id": "node_1_7", "tokens_before": 9, "tokens_after": 5}),
+        _ => json!({}),
+    };
+    let Value::Object(said) = said else { panic!("{said}") };
+    for (key, value) in said {
+        whole[&key] = match key.as_str() {
+            "error" => json!({
+                "type": "common", "code": "internal_error", "message": value["message"], "retryable": false,
+            }),
+            _ => value,
+        };
+    }
+    whole
+}
+
 fn object(value: Value) -> Object {
     let Value::Object(object) = value else { panic!("{value}") };
     object
@@ -57,11 +80,13 @@ fn node(id: &str) -> NodeId {
 fn a_report_of_today() {
     let report = object(json!({
         "turn": 3, "request": 4, "epoch": 2, "compaction_node_id": "node_1_9", "first_kept_node_id": "node_1_7",
-        "pinned_node_ids": ["node_1_2", "../x"], "last_node_id": "node_1_12", "nodes_in": 5, "nodes_out": 8, "turns_out": 4,
+        "pinned_node_ids": ["node_1_2"], "last_node_id": "node_1_12", "nodes_in": 5, "nodes_out": 8, "turns_out": 4,
         "turns_summarised": 3, "results_shortened": 1, "message_tokens": 900, "system_tokens": 300, "request_tokens": 1320,
-        "calibration": 1.1, "call_id_prefix": "call_1", "tail": [{}, {}],
+        "calibration": 1.1, "call_id_prefix": "call_1",
+        "tail": [{"role": "user", "content": []}, {"role": "user", "content": []}],
         "epoch_part": {
-            "epoch_because": "compaction", "model": {"name": "m"}, "in_system": ["node_1_3"], "marker": "[1 earlier turn]",
+            "epoch_because": "compaction", "model": {"name": "m", "temperature": null, "tool_choice": "auto", "provider_options": {}},
+            "max_output_tokens": 2048, "results_limit": 1957, "in_system": ["node_1_3"], "marker": "[1 earlier turn]",
             "budgets": {"window": 8192, "fixed": 250, "output": 2048, "dynamic": 1000, "messages": 4894, "compact_at": 3000},
             "fixed_part": {"tools": {"count": 6, "hash": "0"}, "system_blocks": [
                 {"block_id": "system.core", "source": "system.core@1", "tokens": 200, "hash": "0"},
@@ -70,7 +95,7 @@ fn a_report_of_today() {
             ]},
         },
     }));
-    let context = RequestContext::read(&report);
+    let context = RequestContext::from(ContextBuilt::read(&report).unwrap());
     assert_eq!((context.turn, context.request, context.epoch), (Some(3), Some(4), Some(2)));
     assert_eq!((context.turns_gone(), context.turns_summarised, context.tail), (Some(1), 3, 2));
     assert_eq!(context.pinned, [node("node_1_2")]);
@@ -83,30 +108,39 @@ fn a_report_of_today() {
     assert_eq!(Value::Object(part.blocks[1].facts.clone()), json!({"left_out": 3, "cut": true}));
 }
 
-/// CTX-1: what older reports do not say is not known; what is of another kind is no error either.
+/// CTX-1: what older reports do not say is not known; one that cannot be read is told as such, and the rest goes on.
 #[test]
 fn reports_of_other_versions() {
     // The first ones had all of it beside the rest.
-    let first = object(json!({
-        "turn": 1, "request": 1, "epoch": 1, "epoch_because": "run_start", "first_kept_node_id": null, "nodes_in": 1,
-        "budgets": {"window": 8192, "fixed": 250}, "fixed_part": {"system_blocks": [{"block_id": "system.core"}]},
-    }));
-    let context = RequestContext::read(&first);
+    let first = json!({
+        "turn": 1, "request": 1, "epoch_because": "run_start",
+        "budgets": {"window": 8192, "fixed": 250, "output": 2048, "dynamic": 1000, "messages": 4894, "compact_at": 3000},
+        "fixed_part": {"system_blocks": [{"block_id": "system.core"}]},
+    });
+    let mut events = Events::default();
+    events.add("1", EventType::LoopStarted, json!({})).add("1", EventType::ContextBuilt, first);
+    let context = events.requests()[0].context.clone();
     let part = context.epoch_part.clone().unwrap();
     assert_eq!(
         (part.because.as_deref(), part.shares.window, part.shares.messages),
-        (Some("run_start"), Some(8192), None)
+        (Some("run_start"), Some(8192), Some(4894))
     );
     assert_eq!((part.blocks[0].source.as_str(), part.blocks[0].tokens, part.tools), ("", None, None));
-    assert_eq!((context.nodes_in, context.nodes_out, context.turns_gone()), (Some(1), None, None));
+    assert_eq!((context.nodes_in, context.system_tokens, context.turns_gone()), (Some(1), None, Some(0)));
 
-    for odd in
-        [json!({}), json!({"turn": "x", "epoch_part": 7}), json!({"turn": -1, "pinned_node_ids": {}, "tail": null})]
-    {
-        assert_eq!(RequestContext::read(&object(odd)), RequestContext::default());
-    }
-    let odd = object(json!({"epoch_part": {"fixed_part": {"system_blocks": [7]}, "budgets": []}}));
-    assert_eq!(RequestContext::read(&odd).epoch_part.unwrap().blocks[0].block_id, "");
+    events.add("1", EventType::ContextBuilt, json!({"turn": "x"}));
+    events.add("1", EventType::CompactFailed, json!({"mode": "recovery"}));
+    events.add("1", EventType::LoopCompleted, json!({"turns": 1}));
+    let entries = events.entries();
+    let damaged: Vec<_> = entries
+        .iter()
+        .filter_map(|entry| match entry {
+            ContextEntry::Unreadable(event) => Some((event.error.event_id.as_str(), event.error.why.field.as_deref())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(damaged, [("evt_3", Some("turn")), ("evt_4", None)]);
+    assert!(matches!(entries.last(), Some(ContextEntry::End(end)) if end.turns == Some(1)), "{entries:?}");
 }
 
 /// CTX-1, CTX-7: each request is told once, with what came of it, in order.
@@ -132,7 +166,7 @@ fn requests_and_what_came_of_them() {
     let told: Vec<_> = requests.iter().map(|it| (it.run_id.as_str(), it.again, it.counted())).collect();
     let expected = [("run_1", false, None), ("run_1", true, Some(100)), ("run_1", false, None), ("run_3", false, None)];
     assert_eq!(told, expected);
-    assert_eq!(requests[0].outcome, RequestOutcome::Failed { error: Some("gone".to_owned()), asked_again: true });
+    assert_eq!(requests[0].outcome, RequestOutcome::Failed { error: "gone".to_owned(), asked_again: true });
     assert!(matches!(requests[1].outcome, RequestOutcome::Replied { expected: Some(900), .. }));
     assert_eq!((requests[1].error_percent(), requests[2].error_percent()), (Some(10.0), None));
     assert_eq!(requests[3].outcome, RequestOutcome::Open);
@@ -199,7 +233,7 @@ fn compactions() {
         cut: true,
     };
     assert_eq!((&told[1].outcome, told[1].run_id.as_ref().map(RunId::as_str)), (&expected, Some("run_2")));
-    assert_eq!(told[2].outcome, CompactionOutcome::Failed { error: Some("no".to_owned()) });
+    assert_eq!(told[2].outcome, CompactionOutcome::Failed { error: "no".to_owned() });
     assert_eq!(told[3].outcome, told[2].outcome);
     assert!(told[4..].iter().all(|it| it.outcome == CompactionOutcome::Open), "{told:?}");
 }

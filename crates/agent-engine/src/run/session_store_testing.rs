@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use agent_protocol::{
-    AgentId, ContentBlock, EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Node, NodeDraft, NodeId, Role,
-    RunId, RunPatch, RunStatus, SessionId, Timestamp, ToolCallId, Usage,
+    AgentId, ContentBlock, EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, Level, Node, NodeDraft, NodeId,
+    Role, RunEnd, RunId, RunPatch, RunStatus, SessionId, Timestamp, ToolCallId, Usage,
 };
 
 use crate::Write;
@@ -176,7 +176,8 @@ impl SessionStore {
             usage: Usage::default(),
             error: Some(error.clone()),
         };
-        self.commit(run, &[Write::Event(EventDraft::new(EventType::LoopFailed).error(&error)), Write::Run(patch)]);
+        let last = RunEnd { error: Some(error), ..RunEnd::default() }.into_event_at(Level::Error);
+        self.commit(run, &[Write::Event(last), Write::Run(patch)]);
         true
     }
 

@@ -34,7 +34,7 @@ async fn an_internal_run_is_stored_in_its_own_name() {
     let writing = Writing::begin(&store, "1").await;
     store.commit(&writing.lease, writing.commit(vec![event(1), writing.node(1, 0)])).await.unwrap();
     let internal = Internal::new(&writing, "compact", RunStatus::Running);
-    let begun = Write::Event(EventDraft::new(EventType::CompactStarted));
+    let begun = Write::Event(EventDraft::raw(EventType::CompactStarted, agent_protocol::Object::new()));
     let writes = [internal.rows.clone(), vec![begun, said(&internal, 1, Role::Assistant, "summary")]].concat();
     let done = store.commit(&writing.lease, internal.commit(writes)).await.unwrap();
     let stored = &done.events[0];
@@ -46,7 +46,11 @@ async fn an_internal_run_is_stored_in_its_own_name() {
 
     let status = AgentStatus::Completed;
     let ended = Write::AgentStatus { agent_id: internal.agent.clone(), status, result: Some(json!({"nodes": 1})) };
-    let writes = vec![Write::Event(EventDraft::new(EventType::LoopCompleted)), stands(RunStatus::Completed), ended];
+    let writes = vec![
+        Write::Event(EventDraft::raw(EventType::LoopCompleted, agent_protocol::Object::new())),
+        stands(RunStatus::Completed),
+        ended,
+    ];
     let done = store.commit(&writing.lease, internal.commit(writes)).await.unwrap();
     assert_eq!((done.events[0].seq, done.events[0].run_seq), (Some(3), Some(2)));
     let agents = store.agents(writing.session()).await.unwrap();
@@ -128,7 +132,7 @@ async fn interrupted_internal_runs_are_found() {
     assert_eq!(unfinished.iter().map(|run| &run.run_id).collect::<Vec<_>>(), [&internal.run]);
     assert_ne!(unfinished[0].agent_id, session.root_agent_id);
     assert_eq!(store.agent(&unfinished[0].agent_id).await.unwrap().unwrap().metadata["purpose"], json!("compact"));
-    let failed = EventDraft::new(EventType::CompactFailed);
+    let failed = EventDraft::raw(EventType::CompactFailed, agent_protocol::Object::new());
     let ending = vec![Write::Event(failed), stands(RunStatus::Failed)];
     store.commit(&lease, internal.commit(ending)).await.unwrap();
     assert!(store.unfinished_runs(&session.session_id).await.unwrap().is_empty());

@@ -3,7 +3,7 @@
 use agent_protocol::{AgentId, EventDraft, EventType, RunStatus};
 use agent_store::{ClaimedSession, SessionArchive, SessionStore, StoreError, Write};
 
-use crate::support::{Internal, Place, Writing, event, session_id, stands};
+use crate::support::{Internal, Place, Writing, event, fact, session_id, stands};
 
 /// RUN-4, RUN-20: a claim brings what its new owner needs at once.
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn a_session_without_its_root_agent_is_damaged() {
 }
 
 fn built(n: u64) -> Vec<Write> {
-    let with = |event_type| Write::Event(EventDraft::new(event_type).with("n", n));
+    let with = |event_type| Write::Event(EventDraft::raw(event_type, fact("n", n)));
     vec![with(EventType::ContextBuilt), with(EventType::ModelStarted)]
 }
 

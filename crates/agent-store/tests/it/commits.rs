@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::json;
 
-use crate::support::{NOW, Place, Writing, event, node, run_id};
+use crate::support::{NOW, Place, Writing, event, fact, node, run_id};
 
 /// STO-3: places, ids and time come from the store; what a commit reports is what is stored.
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn what_cannot_be_read_back_is_refused() {
     let store = place.open().await;
     let writing = Writing::begin(&store, "1").await;
     let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
-    let with = |levels| Write::Event(EventDraft::new(EventType::Error).with("deep", nested(levels)));
+    let with = |levels| Write::Event(EventDraft::raw(EventType::Error, fact("deep", nested(levels))));
     let error = refused(&store, &writing, with(127)).await;
     assert!(matches!(error, StoreError::Rejected { .. }), "{error:?}");
     let committed = store.commit(&writing.lease, writing.commit(vec![with(126)])).await.unwrap();

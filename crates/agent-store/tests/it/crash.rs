@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use agent_protocol::{EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, RunPatch, RunStatus, Usage};
+use agent_protocol::{EndReason, ErrorCode, ErrorPayload, RunEnd, RunPatch, RunStatus, Usage};
 use agent_store::{SessionStore, SqliteStore, Write};
 
 use crate::child::Child;
@@ -72,7 +72,7 @@ async fn settle_the_dead_run(store: &SqliteStore, round: u64) {
         usage: Usage::default(),
         error: Some(error.clone()),
     };
-    let event = EventDraft::new(EventType::LoopFailed).error(&error);
+    let event = RunEnd { error: Some(error.clone()), ..RunEnd::default() }.into_event();
     store.commit(&writing.lease, writing.commit(vec![Write::RunPatch(patch), Write::Event(event)])).await.unwrap();
     assert_eq!(store.unfinished_runs(writing.session()).await.unwrap(), []);
     let run = store.run(&writing.run).await.unwrap().unwrap();

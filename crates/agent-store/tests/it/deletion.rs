@@ -10,7 +10,7 @@ use agent_store::{
 };
 
 use crate::child::Child;
-use crate::support::{Place, Writing, session_id};
+use crate::support::{Place, Writing, fact, session_id};
 
 /// Everything a session has, each thing with this word in it.
 async fn fill(place: &Place, store: &SqliteStore, name: &str, word: &str) -> Writing {
@@ -18,7 +18,7 @@ async fn fill(place: &Place, store: &SqliteStore, name: &str, word: &str) -> Wri
     let mut artifact = writing.artifact(place, word);
     artifact.summary = Some(word.to_owned());
     let bytes = word.as_bytes();
-    let event = EventDraft::new(EventType::MessageCompleted).node(&writing.run.node(1)).with("text", word);
+    let event = EventDraft::raw(EventType::MessageCompleted, fact("text", word)).node(&writing.run.node(1));
     writing.say(store, 1, &[word, &format!("more {word}").repeat(3_000)]).await;
     let writes = vec![
         Write::Event(event),

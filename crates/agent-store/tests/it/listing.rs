@@ -18,7 +18,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 
 use crate::child::Child;
-use crate::support::{Internal, NOW, Place, Writing, event, new_session, node, open_at, run_id, session_id};
+use crate::support::{Internal, NOW, Place, Writing, event, fact, new_session, node, open_at, run_id, session_id};
 
 async fn list(store: &SqliteStore, filter: &SessionFilter, limit: u32, offset: u32) -> Vec<SessionSummary> {
     store.list_sessions(filter, limit, offset).await.unwrap()
@@ -171,7 +171,7 @@ async fn the_last_question_of_a_run() {
     .into_iter()
     .enumerate()
     {
-        let event = Write::Event(EventDraft::new(event_type).with("n", n));
+        let event = Write::Event(EventDraft::raw(event_type, fact("n", n)));
         store.commit(&writing.lease, writing.commit(vec![event])).await.unwrap();
         assert_eq!(last(&writing.run).await, Some((expected.0, json!(expected.1))), "{n}");
     }

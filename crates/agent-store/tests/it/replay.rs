@@ -13,7 +13,7 @@ use agent_store::{
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::support::{Place, Writing, node, run_id, session_id, stands};
+use crate::support::{Place, Writing, fact, node, run_id, session_id, stands};
 
 /// What one page may hold.
 const EVENTS: usize = 512;
@@ -111,11 +111,9 @@ impl World {
         let mut writes = Vec::new();
         for step in steps {
             match step {
-                Step::Events(n, size) => {
-                    writes.extend((0..*n).map(|_| {
-                        Write::Event(EventDraft::new(EventType::ModelCompleted).with("text", "x".repeat(*size)))
-                    }))
-                }
+                Step::Events(n, size) => writes.extend((0..*n).map(|_| {
+                    Write::Event(EventDraft::raw(EventType::ModelCompleted, fact("text", "x".repeat(*size))))
+                })),
                 Step::Node(size) => {
                     let id = run.node(known.len() as u64 + 1);
                     known.push(id.clone());
@@ -123,7 +121,7 @@ impl World {
                 }
                 Step::Naming(back) => {
                     let named = known.iter().rev().nth(*back).cloned().unwrap_or_else(|| run.node(999));
-                    writes.push(Write::Event(EventDraft::new(EventType::MessageCompleted).node(&named)));
+                    writes.push(Write::Event(EventDraft::raw(EventType::MessageCompleted, Object::new()).node(&named)));
                 }
                 Step::Artifact => {
                     let new = self.root.artifact(&self.place, "z");
@@ -317,7 +315,7 @@ async fn a_big_node_stands_with_its_event() {
     for n in 1..=3 {
         let parent = (n > 1).then(|| writing.run.node(n - 1));
         let id = writing.run.node(n);
-        let event = EventDraft::new(EventType::MessageCreated).node(&id).with("n", n);
+        let event = EventDraft::raw(EventType::MessageCreated, fact("n", n)).node(&id);
         let writes = vec![Write::Node(node(id, parent, &"x".repeat(BYTES + 7))), Write::Event(event)];
         store.commit(&writing.lease, writing.commit(writes)).await.unwrap();
     }
@@ -349,7 +347,7 @@ async fn events_may_follow_the_end_of_their_run() {
     let place = Place::new("replay-late");
     let store = place.open().await;
     let writing = Writing::begin(&store, "1").await;
-    let event = |event_type| Write::Event(EventDraft::new(event_type));
+    let event = |event_type| Write::Event(EventDraft::raw(event_type, Object::new()));
     let end = vec![event(EventType::LoopStarted), event(EventType::LoopCompleted), stands(RunStatus::Completed)];
     store.commit(&writing.lease, writing.commit(end)).await.unwrap();
     // The next run has begun meanwhile.

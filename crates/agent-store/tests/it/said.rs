@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 use std::cell::Cell;
 
-use crate::support::{Internal, Place, Writing, node, session_id};
+use crate::support::{Internal, Place, Writing, fact, node, session_id};
 
 /// MEM-10, EVT-4: the newest event of a type by its place, of this session alone, whichever run wrote it and whether or not
 /// the type has an index of its own.
@@ -25,7 +25,7 @@ async fn the_last_event_of_a_type() {
     };
     for event_type in EventType::ALL.iter().filter(|event_type| event_type.is_stored()) {
         assert_eq!(last(*event_type).await, None, "{event_type:?}");
-        let event = |n: u64| vec![Write::Event(EventDraft::new(*event_type).with("n", n))];
+        let event = |n: u64| vec![Write::Event(EventDraft::raw(*event_type, fact("n", n)))];
         store.commit(&writing.lease, writing.commit(event(1))).await.unwrap();
         let newest = store.commit(&writing.lease, internal.commit(event(2))).await.unwrap().events.remove(0);
         store.commit(&other.lease, other.commit(event(3))).await.unwrap();

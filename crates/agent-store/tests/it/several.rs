@@ -32,11 +32,10 @@ async fn play(
         }
         let at = run.node(n);
         let mut writes = vec![Write::Node(node(at.clone(), (n > 1).then(|| run.node(n - 1)), "x"))];
-        writes.extend(
-            (0..events).map(|k| {
-                Write::Event(EventDraft::new(EventType::LoopStarted).node(&at).with("task", task).with("k", k))
-            }),
-        );
+        writes.extend((0..events).map(|k| {
+            let said = [("task".to_owned(), task.into()), ("k".to_owned(), k.into())].into_iter().collect();
+            Write::Event(EventDraft::raw(EventType::LoopStarted, said).node(&at))
+        }));
         writes.push(Write::Activate(at));
         let commit: Commit = match &child {
             Some(child) => child.commit(writes),

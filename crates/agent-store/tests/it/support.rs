@@ -154,7 +154,7 @@ impl Writing {
 
     /// A node, the event about it, and the step onto it, as a turn commits them.
     pub(crate) fn turn(&self, n: u64) -> Commit {
-        let event = EventDraft::new(EventType::MessageCompleted).node(&self.run.node(n)).with("n", n);
+        let event = EventDraft::raw(EventType::MessageCompleted, fact("n", n)).node(&self.run.node(n));
         self.commit(vec![self.node(n, n - 1), Write::Event(event), Write::Activate(self.run.node(n))])
     }
 }
@@ -214,6 +214,11 @@ pub(crate) fn node(node_id: NodeId, parent_id: Option<NodeId>, text: &str) -> No
     }
 }
 
+/// A payload that the store has no need to understand.
+pub(crate) fn fact(key: &str, value: impl Into<serde_json::Value>) -> Object {
+    Object::from_iter([(key.to_owned(), value.into())])
+}
+
 pub(crate) fn event(payload: u64) -> Write {
-    Write::Event(EventDraft::new(EventType::LoopStarted).with("n", payload))
+    Write::Event(EventDraft::raw(EventType::LoopStarted, fact("n", payload)))
 }

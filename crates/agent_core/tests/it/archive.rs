@@ -99,7 +99,12 @@ async fn big_sessions_come_in_pieces() {
     let stored = Stored::open(&world.home.home).await;
     let kept = stored.session("big", "Begin.").await;
     for at in 0..30_u64 {
-        let line = |n| Write::Event(EventDraft::new(EventType::Error).with("n", n));
+        let line = |n: u64| {
+            Write::Event(EventDraft::raw(
+                EventType::Error,
+                agent_protocol::Object::from_iter([("n".to_owned(), n.into())]),
+            ))
+        };
         let writes = (0..100_u64).flat_map(|n| [node(&kept.run_id, at * 100 + n + 2, "more"), line(at * 100 + n)]);
         stored.commit(&kept, writes.collect()).await;
     }

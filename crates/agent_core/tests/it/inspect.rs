@@ -208,7 +208,7 @@ async fn requests_with_a_summary_are_rebuilt() {
         let seen = asked.lock().unwrap().clone();
         let archive = agent_core::archive::open(&Location::default().home_dir(&world.home.home)).await.unwrap();
         assert_eq!(compare(&archive, &runs, &seen).await, seen.len(), "{name}");
-        let last = archive.inspect_run(runs.last().unwrap(), false).await.unwrap().turns[0].request_context();
+        let last = archive.inspect_run(runs.last().unwrap(), false).await.unwrap().turns[0].request_context().unwrap();
         assert!(last.summary.is_some() && last.turns_gone() == Some(0), "{name}: {last:?}");
         if slots == 1 {
             // What was written after a run is what the next one begins with.
@@ -250,6 +250,7 @@ async fn told(archive: &Archive, session_id: &SessionId, ran: usize, asked: usiz
                 assert!(compaction.begun.unwrap().at <= compaction.at);
             }
             ContextEntry::End(end) => assert_eq!(end.event_type, EventType::LoopCompleted),
+            ContextEntry::Unreadable(event) => panic!("{}", event.error),
         }
     }
     assert_eq!((runs, requests), (ran as u64, asked));
@@ -379,7 +380,7 @@ async fn what_is_missing_is_named() {
     ];
     for (name, report) in reports {
         let kept = stored.session(name, "Hi?").await;
-        let event = EventDraft { payload: report, ..EventDraft::new(EventType::ContextBuilt) };
+        let event = EventDraft::raw(EventType::ContextBuilt, report);
         let blob = Write::Blob { hash: empty.clone(), bytes: b"[]".as_slice().into() };
         stored.commit(&kept, vec![Write::Event(event), blob]).await;
     }

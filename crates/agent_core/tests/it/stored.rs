@@ -12,7 +12,7 @@ use agent_core::message::{ContentBlock, Object};
 use agent_core::runtime::RunStatus;
 use agent_core::session::{NodeType, Role};
 use agent_core::tool::{CallContext, FnTool, Permission, ToolClass};
-use agent_protocol::{AgentStatus, AgentType, EndReason, NodeDraft, RunPatch, Usage};
+use agent_protocol::{AgentStatus, AgentType, EndReason, EventDraft, MessageCreated, NodeDraft, RunPatch, Usage};
 use agent_store::{
     ArtifactWriter, Clock, Commit, Lease, NewAgent, NewRun, NewSession, SessionStore, SqliteStore, StoreSettings, Write,
 };
@@ -109,7 +109,7 @@ impl Stored {
             metadata: Object::new(),
         };
         self.commit(kept, vec![Write::Agent(agent)]).await;
-        let event = agent_protocol::EventDraft::new(agent_core::EventType::MessageCreated).with("text", says);
+        let event = EventDraft::of(MessageCreated { role: Role::User });
         let writes = vec![Write::Run(new_run(&run_id, &agent_id)), node(&run_id, 1, says), Write::Event(event)];
         self.commit_as(kept, &agent_id, &run_id, writes).await;
         run_id.node(1)

@@ -5,14 +5,15 @@ mod table;
 
 use agent_core::EventType;
 use agent_core::archive::{
-    CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextRun, Estimates, RequestOutcome, RequestReport,
+    CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextRun, Estimates, RequestOutcome,
+    RequestReport, UnreadableEvent,
 };
 use agent_core::event::Timestamp;
 use agent_core::id::RunId;
 
 use super::Ending;
 use super::rows::Rows;
-use crate::lines::{counted, in_line};
+use crate::lines::{self, counted, in_line};
 use crate::moment;
 use crate::output::{Colour, Look};
 use block::{Told, short};
@@ -63,6 +64,7 @@ impl Contexts {
                 ContextEntry::Request(request) => self.request(request),
                 ContextEntry::Compaction(compaction) => self.compaction(compaction),
                 ContextEntry::End(end) => self.ended(end),
+                ContextEntry::Unreadable(event) => self.unreadable(event),
             }
         }
         self.rows.take()
@@ -109,8 +111,7 @@ impl Contexts {
                 self.rows.row(None, "odd", Some(Colour::Yellow), &line);
             }
             RequestOutcome::Failed { error, asked_again } => {
-                let error = error.as_deref().map_or_else(|| "the request failed".to_owned(), in_line);
-                let line = format!("{error}{}", if *asked_again { "; asked again" } else { "" });
+                let line = format!("{}{}", in_line(error), if *asked_again { "; asked again" } else { "" });
                 self.rows.row(None, "failed", Some(Colour::Red), &line);
             }
             RequestOutcome::Open | RequestOutcome::Replied { .. } => {}
@@ -143,6 +144,11 @@ impl Contexts {
         }
     }
 
+    fn unreadable(&mut self, event: &UnreadableEvent) {
+        let time = self.since_start(&event.at);
+        self.rows.row(time, "damage", Some(Colour::Red), &lines::unreadable(&event.error));
+    }
+
     fn since_start(&self, moment: &Timestamp) -> Option<u64> {
         Some(moment::millis(moment)?.saturating_sub(self.run.as_ref()?.started?))
     }
@@ -162,10 +168,8 @@ fn compacted(compaction: &CompactionReport) -> (&'static str, Colour, String) {
             let tokens = became(*tokens_before, *tokens_after);
             ("slide", Colour::Yellow, format!("the window is full: {} left out, {tokens}", turns_of(*turns)))
         }
-        CompactionOutcome::Failed { error } => {
-            let error = error.as_deref().map_or_else(|| "why there is no summary is not stored".to_owned(), in_line);
-            (NONE, Colour::Yellow, format!("{error}{made}"))
-        }
+        CompactionOutcome::Squeeze { .. } => ("slide", Colour::Yellow, lines::SQUEEZED.to_owned()),
+        CompactionOutcome::Failed { error } => (NONE, Colour::Yellow, format!("{}{made}", in_line(error))),
         CompactionOutcome::Open => {
             let of = turns_of(compaction.begun.as_ref().and_then(|begun| begun.turns));
             (NONE, Colour::Yellow, format!("what came of the summary of {of} is not stored here{made}"))

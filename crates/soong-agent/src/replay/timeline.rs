@@ -6,7 +6,13 @@
 use std::collections::HashMap;
 
 use agent_core::archive::ReplayPage;
+use agent_core::event::PayloadError;
 use agent_core::event::Timestamp;
+use agent_core::event::{
+    CallEnd, ErrorReported, LoopStarted, MessageCompleted, ModelFailed, PermissionFailed, PermissionRequested,
+    PermissionResolved, RunEnd, ToolStarted,
+};
+use agent_core::id::PermissionRequestId;
 use agent_core::id::{AgentId, NodeId, RunId};
 use agent_core::message::ContentBlock;
 use agent_core::session::{ArtifactInfo, Node, NodeType, Role};
@@ -15,8 +21,7 @@ use agent_core::{EventType, RuntimeEvent};
 
 use super::branches::{Branch, Branches};
 use super::rows::Rows;
-use super::which;
-use crate::lines::{self, in_line, text, whole_line};
+use crate::lines::{self, in_line, whole_line};
 use crate::moment;
 use crate::output::{Colour, Look};
 use crate::size::readable;
@@ -45,7 +50,7 @@ struct Current {
     run_id: RunId,
     started: Option<u64>,
     /// Questions without an answer, by their id.
-    questions: Vec<(String, String)>,
+    questions: Vec<(PermissionRequestId, String)>,
     /// Calls without an outcome.
     calls: Vec<(String, String)>,
     /// The last error that was shown; the end of the run need not repeat it.
@@ -120,8 +125,14 @@ impl Timeline {
         if event.agent_id.as_ref().is_some_and(|agent| *agent != self.agent) {
             return self.of_another(event);
         }
+        if let Err(error) = self.told(event, nodes) {
+            self.row(Some(&event.created_at), "damage", Some(Colour::Red), &lines::unreadable(&error));
+        }
+    }
+
+    fn told(&mut self, event: &RuntimeEvent, nodes: &mut Nodes<'_>) -> Result<(), PayloadError> {
         if event.event_type == EventType::LoopStarted {
-            self.begin(event);
+            self.begin(event)?;
         }
         let node = event.node_id.as_ref().and_then(|id| nodes.by_id.get(id).copied());
         if let Some(node) = node {
@@ -133,33 +144,41 @@ impl Timeline {
         match event.event_type {
             EventType::LoopStarted => {}
             EventType::MessageCreated => self.created(event, node),
-            EventType::MessageCompleted => self.completed(event, node),
-            EventType::ToolStarted => self.tool_started(event),
+            EventType::MessageCompleted => self.completed(event, node)?,
+            EventType::ToolStarted => self.tool_started(event)?,
             EventType::ToolCompleted | EventType::ToolFailed | EventType::ToolDenied => {
-                self.tool(event, nodes.artifacts)
+                self.tool(event, nodes.artifacts)?;
             }
-            EventType::PermissionRequested => self.asked(event),
-            EventType::PermissionFailed => self.note(event, text(event, "message").unwrap_or("nobody could be asked")),
-            EventType::PermissionResolved => self.answered(event),
-            EventType::ModelRetry => self.note(event, &lines::retry(event)),
-            EventType::ModelFailed if lines::is(event, "will_retry") => self.note(event, &lines::broken_off(event)),
-            EventType::CompactCompleted => self.note(event, &lines::left_out(event)),
-            EventType::CompactFailed => self.note(event, &lines::no_summary(event)),
+            EventType::PermissionRequested => self.asked(&event.read()?),
+            EventType::PermissionFailed => self.note(event, &event.read::<PermissionFailed>()?.message),
+            EventType::PermissionResolved => self.answered(event)?,
+            EventType::ModelRetry => self.note(event, &lines::retry(&event.read()?)),
+            EventType::ModelFailed => {
+                let failed: ModelFailed = event.read()?;
+                match failed.will_retry {
+                    Some(true) => self.note(event, &lines::broken_off(&failed)),
+                    _ => self.other(event),
+                }
+            }
+            EventType::CompactCompleted => self.note(event, &lines::left_out(&event.read()?)),
+            EventType::CompactFailed => self.note(event, &lines::no_summary(&event.read()?)),
             EventType::CancelTimeout => self.note(event, lines::DID_NOT_STOP),
-            EventType::Error => self.error(event),
-            EventType::LoopCompleted | EventType::LoopAborted | EventType::LoopFailed => self.ended(event),
+            EventType::Error => self.error(event, event.read()?),
+            EventType::LoopCompleted | EventType::LoopAborted | EventType::LoopFailed => self.ended(event)?,
             EventType::RunQueued => self.note(event, &format!("the next message waits: {}", run_of(event))),
             EventType::RunCancelled if !self.is_current(event) => {
                 self.note(event, &format!("a message that waited was cancelled: {}", run_of(event)));
             }
             _ => self.other(event),
         }
+        Ok(())
     }
 
-    fn begin(&mut self, event: &RuntimeEvent) {
-        let Some(run_id) = &event.run_id else { return };
+    fn begin(&mut self, event: &RuntimeEvent) -> Result<(), PayloadError> {
+        let Some(run_id) = &event.run_id else { return Ok(()) };
+        let purpose = event.read::<LoopStarted>()?.purpose;
         let number = self.branches.begin(run_id) as u64;
-        self.rows.run(self.whole.then_some(number), run_id, &event.created_at, which::purpose(event));
+        self.rows.run(self.whole.then_some(number), run_id, &event.created_at, purpose.as_deref());
         self.run = Some(Current {
             run_id: run_id.clone(),
             started: moment::millis(&event.created_at),
@@ -167,6 +186,7 @@ impl Timeline {
             calls: Vec::new(),
             error: None,
         });
+        Ok(())
     }
 
     fn is_current(&self, event: &RuntimeEvent) -> bool {
@@ -186,13 +206,14 @@ impl Timeline {
         );
     }
 
-    fn completed(&mut self, event: &RuntimeEvent, node: Option<&Node>) {
+    fn completed(&mut self, event: &RuntimeEvent, node: Option<&Node>) -> Result<(), PayloadError> {
         if let Some(node) = node {
             self.said("| ", node);
         }
-        if lines::is(event, "partial") {
+        if event.read::<MessageCompleted>()?.partial {
             self.note(event, "it broke off here, and is in no later prompt");
         }
+        Ok(())
     }
 
     fn said(&mut self, border: &str, node: &Node) {
@@ -205,66 +226,68 @@ impl Timeline {
         }
     }
 
-    fn tool_started(&mut self, event: &RuntimeEvent) {
-        let (call, line) = (call_of(event), lines::call_line(event));
+    fn tool_started(&mut self, event: &RuntimeEvent) -> Result<(), PayloadError> {
+        let ToolStarted { tool_name, summary } = event.read()?;
         if let Some(run) = &mut self.run {
-            run.calls.push((call, line));
+            run.calls.push((call_of(event), lines::call_line(&tool_name, summary.as_deref())));
         }
+        Ok(())
     }
 
-    fn tool(&mut self, event: &RuntimeEvent, artifacts: &[ArtifactInfo]) {
+    fn tool(&mut self, event: &RuntimeEvent, artifacts: &[ArtifactInfo]) -> Result<(), PayloadError> {
         let call = call_of(event);
         if let Some(run) = &mut self.run {
             run.calls.retain(|(open, _)| *open != call);
         }
-        if let Some((mark, colour, line)) = lines::outcome(event) {
-            self.row(Some(&event.created_at), mark, Some(colour), &line);
-        }
+        let (mark, colour, line) = lines::outcome(&CallEnd::read(event)?);
+        self.row(Some(&event.created_at), mark, Some(colour), &line);
         for artifact in artifacts.iter().filter(|artifact| artifact.tool_call_id == event.tool_call_id) {
             let path = whole_line(&below_home(&artifact.path.to_string_lossy()));
             let line = format!("{}: {path}", readable(artifact.size_bytes));
             self.row(None, "file", Some(Colour::Dim), &line);
         }
+        Ok(())
     }
 
-    fn asked(&mut self, event: &RuntimeEvent) {
-        let line = lines::question(event, &self.project);
+    fn asked(&mut self, asked: &PermissionRequested) {
+        let line = lines::question(asked, &self.project);
         if let Some(run) = &mut self.run {
-            run.questions.push((request_of(event), line));
+            run.questions.push((asked.request_id.clone(), line));
         }
     }
 
-    fn answered(&mut self, event: &RuntimeEvent) {
-        let request = request_of(event);
+    fn answered(&mut self, event: &RuntimeEvent) -> Result<(), PayloadError> {
+        let resolved: PermissionResolved = event.read()?;
         let questions = self.run.as_mut().map(|run| &mut run.questions);
         let line = questions.and_then(|questions| {
-            let at = questions.iter().position(|(open, _)| *open == request)?;
+            let at = questions.iter().position(|(open, _)| *open == resolved.request_id)?;
             Some(questions.remove(at).1)
         });
-        let decision = in_line(text(event, "decision").unwrap_or_default()).replace('_', " ");
-        let reason = text(event, "reason").map(|reason| format!(" ({})", in_line(reason))).unwrap_or_default();
+        let decision = resolved.decision.as_str().replace('_', " ");
+        let reason = resolved.reason.map(|reason| format!(" ({})", in_line(&reason))).unwrap_or_default();
         let line = format!("{}: {decision}{reason}", line.as_deref().unwrap_or("a call"));
         self.row(Some(&event.created_at), "asked", Some(Colour::Yellow), &line);
+        Ok(())
     }
 
-    fn error(&mut self, event: &RuntimeEvent) {
-        let Some(message) = lines::error_message(event) else { return };
-        self.row(Some(&event.created_at), "error", Some(Colour::Red), &in_one(message));
+    fn error(&mut self, event: &RuntimeEvent, reported: ErrorReported) {
+        let message = reported.error.message;
+        self.row(Some(&event.created_at), "error", Some(Colour::Red), &in_one(&message));
         if let Some(run) = &mut self.run {
-            run.error = Some(message.to_owned());
+            run.error = Some(message);
         }
     }
 
-    fn ended(&mut self, event: &RuntimeEvent) {
-        let error = lines::error_message(event);
+    fn ended(&mut self, event: &RuntimeEvent) -> Result<(), PayloadError> {
+        let end = RunEnd::read(event)?;
+        let error = end.error.as_ref().map(|error| error.message.as_str());
         if !self.is_current(event) {
             // It never began: it waited when its process ended.
-            return self.note(event, &format!("{}: {}", run_of(event), error.unwrap_or("it has ended")));
+            self.note(event, &format!("{}: {}", run_of(event), error.unwrap_or("it has ended")));
+            return Ok(());
         }
-        let interrupted = event.payload.get("error").and_then(|error| error.get("details")?.get("kind")?.as_str())
-            == Some("interrupted");
         self.open_ends();
-        if interrupted {
+        if end.was_interrupted() {
             // When that was found out says nothing about the run.
             self.row(None, "end", Some(Colour::Yellow), "interrupted: the process ended during the run");
         } else {
@@ -277,10 +300,11 @@ impl Timeline {
             let why = error.filter(|error| Some(*error) != shown && event.event_type == EventType::LoopFailed);
             let why = why.map(|error| format!(": {}", in_one(error))).unwrap_or_default();
             let took = self.since_start(&event.created_at).map(|millis| millis as f64 / 1000.0);
-            let line = format!("{what}{why}; {}", lines::usage(event, took));
+            let line = format!("{what}{why}; {}", lines::usage(&end, took));
             self.row(Some(&event.created_at), "end", Some(colour), &line);
         }
         self.run = None;
+        Ok(())
     }
 
     /// What goes on at this moment.
@@ -356,10 +380,6 @@ fn run_of(event: &RuntimeEvent) -> &str {
 
 fn call_of(event: &RuntimeEvent) -> String {
     event.tool_call_id.as_ref().map(ToString::to_string).unwrap_or_default()
-}
-
-fn request_of(event: &RuntimeEvent) -> String {
-    text(event, "request_id").unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Which run of a session is meant.
 
+use agent_core::RuntimeEvent;
 use agent_core::archive::Archive;
+use agent_core::event::LoopStarted;
 use agent_core::id::{RunId, SessionId};
-use agent_core::{EventType, RuntimeEvent};
 
 use crate::exit::Failure;
-use crate::lines::{counted, text};
+use crate::lines::counted;
 
 /// The run a person means.
 pub(super) enum WhichRun {
@@ -46,9 +47,10 @@ impl WhichRun {
     }
 }
 
-/// What a run that begins is for, if core made it for itself: such a run has no number.
-pub(super) fn purpose(event: &RuntimeEvent) -> Option<&str> {
-    text(event, "purpose")
+/// Whether a run begins that counts: one that core started for itself has no number. Where that cannot be read, the timeline says
+/// so and counts on.
+fn counts(event: &RuntimeEvent) -> bool {
+    event.read::<LoopStarted>().is_ok_and(|started| started.purpose.is_none())
 }
 
 /// Counts as the timeline does: what waited and never began has no number, and neither has an internal run.
@@ -56,7 +58,7 @@ async fn numbered(archive: &Archive, session: &SessionId, number: usize) -> Resu
     let (mut replay, mut begun) = (archive.replay_session(session, None, None, true).await?, 0);
     while let Some(page) = replay.next().await? {
         for event in page.events {
-            let counts = event.event_type == EventType::LoopStarted && purpose(&event).is_none();
+            let counts = counts(&event);
             let Some(run_id) = event.run_id.filter(|_| counts) else { continue };
             begun += 1;
             if begun == number {

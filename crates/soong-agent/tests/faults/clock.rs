@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use agent_core::EventType;
 use agent_core::id::{AgentId, NodeId, RunId, SessionId};
 use agent_core::message::{ContentBlock, Object};
 use agent_core::runtime::RunStatus;
 use agent_core::session::{NodeType, Role};
-use agent_protocol::{AgentType, EventDraft, NodeDraft};
+use agent_protocol::{AgentType, EventDraft, MessageCreated, NodeDraft};
 use agent_store::{
     ClaimedSession, Clock, Commit, Lease, NewRun, NewSession, SessionStore, SqliteStore, StoreSettings, Write,
 };
@@ -59,7 +58,7 @@ fn step(run: &RunId, n: u64) -> Vec<Write> {
         metadata: Object::new(),
         token_count: 1,
     };
-    let event = EventDraft::new(EventType::MessageCreated).node(&node(n)).with("n", n);
+    let event = EventDraft::of(MessageCreated { role: Role::User }).node(&node(n));
     vec![Write::Node(draft), Write::Event(event), Write::Activate(node(n))]
 }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use agent_protocol::{
-    AgentId, AgentType, ContentBlock, EndReason, EventDraft, EventType, NodeDraft, NodeId, NodeType, Object, Role,
-    RunId, RunPatch, RunStatus, SessionId, Usage,
+    AgentId, AgentType, CallEnd, ContentBlock, EndReason, EventDraft, LoopCompleted, LoopStarted, MessageCompleted,
+    MessageCreated, ModelStarted, NodeDraft, NodeId, NodeType, Object, ResultKind, Role, RunEnd, RunId, RunPatch,
+    RunStatus, SessionId, Usage,
 };
 use agent_store::{Commit, Lease, NewRun, NewSession, SessionStore, SqliteStore, Write};
 
@@ -47,15 +48,22 @@ async fn add_run(store: &SqliteStore, lease: &Lease, number: usize, tip: Option<
         start_node_id: None,
         metadata: Object::new(),
     }));
-    run.event(EventDraft::new(EventType::LoopStarted));
-    run.says(Role::User, EventType::MessageCreated, format!("message {number}"));
+    run.event(EventDraft::of(LoopStarted::default()));
+    run.says(Role::User, format!("message {number}"));
     for call in 0..(OF_RUN - 3) / 2 {
-        let done = EventDraft::new(EventType::ToolCompleted).with("tool_name", "code.read_file");
-        run.event(done.with("call", format!("file {call}")).with("summary", "8 lines"));
-        run.says(Role::Assistant, EventType::MessageCompleted, "said ".repeat(SAID / 5));
+        let done = CallEnd {
+            tool_name: "code.read_file".to_owned(),
+            kind: ResultKind::Ok,
+            call: Some(format!("file {call}")),
+            summary: Some("8 lines".to_owned()),
+            metadata: Object::new(),
+            error: None,
+        };
+        run.event(done.into_event());
+        run.says(Role::Assistant, "said ".repeat(SAID / 5));
     }
-    run.event(EventDraft::new(EventType::ModelStarted));
-    run.event(EventDraft::new(EventType::LoopCompleted).with("turns", 1));
+    run.event(EventDraft::of(ModelStarted { model: "m".to_owned(), request: None, turn: Some(1) }));
+    run.event(EventDraft::of(LoopCompleted(RunEnd { turns: Some(1), ..RunEnd::default() })));
     run.writes.push(Write::RunPatch(RunPatch {
         status: RunStatus::Completed,
         end_reason: Some(EndReason::Completed),
@@ -83,10 +91,14 @@ impl Run {
         self.writes.push(Write::Event(event));
     }
 
-    fn says(&mut self, role: Role, event_type: EventType, text: String) {
+    fn says(&mut self, role: Role, text: String) {
         self.nodes += 1;
         let node_id = self.run_id.node(self.nodes);
-        let event = EventDraft::new(event_type).node(&node_id);
+        let event = match role {
+            Role::User => EventDraft::of(MessageCreated { role }),
+            _ => EventDraft::of(MessageCompleted { tool_calls: Some(0), ..MessageCompleted::default() }),
+        };
+        let event = event.node(&node_id);
         self.writes.push(Write::Node(NodeDraft {
             parent_id: self.tip.replace(node_id.clone()),
             node_id,

@@ -6,7 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::ChildStdout;
 
 use agent_protocol::{
-    AgentId, AgentType, EndReason, EventDraft, EventType, Object, RunId, RunPatch, RunStatus, SessionId, Usage,
+    AgentId, AgentType, CompactFailed, EndReason, ErrorCode, ErrorPayload, EventDraft, EventType, LoopCompleted,
+    LoopStarted, ModelCompleted, Object, RunEnd, RunId, RunPatch, RunStatus, SessionId, Usage,
 };
 use agent_store::{Commit, NewRun, NewSession, SessionStore, Write};
 use agent_testkit::{Call, RecordedRequest, Reply};
@@ -180,7 +181,7 @@ fn writes(run_id: &RunId, agent_id: &AgentId, events: Vec<EventDraft>) -> Vec<Wr
         start_node_id: None,
         metadata: Object::new(),
     })];
-    let (first, last) = (EventDraft::new(EventType::LoopStarted), EventDraft::new(EventType::LoopCompleted));
+    let (first, last) = (EventDraft::of(LoopStarted::default()), EventDraft::of(LoopCompleted(RunEnd::default())));
     writes.extend([first].into_iter().chain(events).chain([last]).map(Write::Event));
     writes.push(Write::RunPatch(RunPatch {
         status: RunStatus::Completed,
@@ -214,9 +215,21 @@ fn stored(world: &World, runs: impl IntoIterator<Item = Vec<EventDraft>>) -> Str
     session_id.to_string()
 }
 
-fn built(payload: Value) -> EventDraft {
-    let Value::Object(payload) = payload else { panic!("{payload}") };
-    EventDraft { payload, ..EventDraft::new(EventType::ContextBuilt) }
+/// A report that says this besides what every build has said.
+fn built(more: Value) -> EventDraft {
+    let mut report = json!({
+        "turn": 1, "request": 1, "epoch": 1, "first_kept_node_id": null, "last_node_id": null, "nodes_in": 1, "nodes_out": 0,
+        "turns_out": 0, "results_shortened": 0, "message_tokens": 50, "request_tokens": 101, "calibration": 1.0,
+    });
+    let Value::Object(more) = more else { panic!("{more}") };
+    let report = report.as_object_mut().unwrap();
+    report.extend(more);
+    EventDraft::raw(EventType::ContextBuilt, report.clone())
+}
+
+/// As the first builds told them.
+fn budgets(window: u64) -> Value {
+    json!({"window": window, "fixed": 0, "output": 0, "dynamic": 0, "messages": window, "compact_at": window})
 }
 
 /// STO-10: what looks like a secret is shown only where that is asked for.
@@ -226,10 +239,11 @@ fn secrets() {
     let token = format!("ghp_{}", "aB3dE9xY".repeat(5));
     let blocks = json!([{"block_id": "instructions", "source": format!("/p/{token}/AGENTS.md"), "tokens": 5}]);
     let part = json!({
-        "epoch_because": "run_start", "fixed_part": {"system_blocks": blocks}, "marker": token,
+        "epoch_because": "run_start", "fixed_part": {"system_blocks": blocks}, "marker": token, "budgets": budgets(1000),
     });
-    let failed = EventDraft::new(EventType::CompactFailed).with("error", json!({"message": format!("no: {token}")}));
-    let session = stored(&world, [vec![built(json!({"turn": 1, "epoch": 1, "epoch_part": part})), failed]]);
+    let error = ErrorPayload::new(ErrorCode::ProviderError, format!("no: {token}"));
+    let failed = EventDraft::of(CompactFailed { mode: None, error });
+    let session = stored(&world, [vec![built(json!({"epoch_part": part})), failed]]);
     let hidden = world.run(&["replay", &session, "--context"]).exits(0).stdout;
     assert!(hidden.contains("AGENTS.md") && !hidden.contains("aB3dE9xY"), "{hidden}");
     let shown = world.run(&["replay", &session, "--context", "--include-sensitive"]).exits(0).stdout;
@@ -240,8 +254,9 @@ fn secrets() {
 #[test]
 fn a_database_that_cannot_be_written() {
     let world = World::new("context_read_only");
-    let older = json!({"turn": 1, "request": 1, "epoch": 1, "epoch_because": "run_start", "budgets": {"window": 4096}});
-    let session = stored(&world, [vec![built(older), built(json!({}))]]);
+    let older = json!({"epoch_because": "run_start", "fixed_part": {}, "budgets": budgets(4096)});
+    let damaged = EventDraft::raw(EventType::ContextBuilt, Object::new());
+    let session = stored(&world, [vec![built(older), damaged]]);
     let mode = |folder, file| {
         for name in world.left_in_home() {
             let mode = if name == "sessions" { folder } else { file };
@@ -254,6 +269,7 @@ fn a_database_that_cannot_be_written() {
     mode(0o700, 0o600);
     let shown = ended.exits(0).stdout;
     assert!(shown.contains("  epoch    1: the run begins\n       window   4096: "), "{shown}");
+    assert!(shown.contains("  damage   event evt_") && shown.contains("missing field `turn`"), "{shown}");
     assert!(shown.contains("  end      completed"), "{shown}");
     world.run(&["replay", &session, "--context", "--turn", "1"]).exits(2).says(&["--context"]);
 }
@@ -267,12 +283,15 @@ const REQUESTS: usize = 100;
 fn long_run() -> Vec<EventDraft> {
     let tail = json!([{"role": "user", "content": [{"type": "text", "text": "state ".repeat(250)}]}]);
     let request = |turn: usize| {
-        let usage = json!({"input_tokens": 100});
+        let usage = Usage { input_tokens: Some(100), ..Usage::default() };
         let report = json!({
             "turn": turn, "request": turn, "epoch": 1, "nodes_in": turn, "nodes_out": 0, "turns_out": 0, "tail": tail,
-            "request_tokens": 101, "epoch_because": "run_start", "budgets": {"window": 1000},
+            "epoch_because": "run_start", "fixed_part": {}, "budgets": budgets(1000),
         });
-        [built(report), EventDraft::new(EventType::ModelCompleted).with("usage", usage)]
+        [
+            built(report),
+            EventDraft::of(ModelCompleted { stop: None, stop_raw: None, usage, prompt_tokens_expected: None }),
+        ]
     };
     (1..=REQUESTS).flat_map(request).collect()
 }

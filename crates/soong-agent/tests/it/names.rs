@@ -3,7 +3,7 @@
 use std::fs;
 
 use agent_core::id::{AgentId, RunId, SessionId};
-use agent_protocol::{AgentType, EventDraft, EventType, Object, RunStatus};
+use agent_protocol::{AgentType, EventDraft, LoopStarted, Object, RunStatus};
 use agent_store::{Commit, NewRun, NewSession, SessionStore, Write};
 use agent_testkit::Reply;
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub(crate) fn made(world: &World, id: &str, cwd: &std::path::Path) {
         start_node_id: None,
         metadata: Object::new(),
     };
-    let writes = vec![Write::Run(run), Write::Event(EventDraft::new(EventType::LoopStarted))];
+    let writes = vec![Write::Run(run), Write::Event(EventDraft::of(LoopStarted::default()))];
     world.in_store(async |store| {
         let lease = store.create_session(new).await.unwrap();
         store.commit(&lease, Commit { agent_id, run_id, writes }).await.unwrap();

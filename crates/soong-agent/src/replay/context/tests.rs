@@ -1,4 +1,5 @@
 use agent_core::archive::{CompactionBegun, PinnedNode, RequestContext};
+use agent_core::event::{ContextBuilt, EventPayload};
 use agent_core::id::NodeId;
 use agent_core::model::Usage;
 use agent_core::session::NodeType;
@@ -29,9 +30,57 @@ fn begins(number: u64) -> ContextEntry {
 }
 
 fn asks(seconds: u64, report: Value, outcome: RequestOutcome) -> RequestReport {
-    let Value::Object(report) = report else { panic!("{report}") };
-    let context = RequestContext::read(&report);
+    let context = context(report);
     RequestReport { run_id: run_id(1), at: at(seconds), context, pinned: Vec::new(), again: false, outcome }
+}
+
+/// What a report says; what the test leaves out of it is not known.
+fn context(report: Value) -> RequestContext {
+    let mut whole = json!({
+        "turn": 0, "request": 0, "epoch": 0, "first_kept_node_id": null, "last_node_id": null, "nodes_in": 0, "nodes_out": 0,
+        "turns_out": 0, "results_shortened": 0, "message_tokens": 0, "request_tokens": 0, "calibration": 1.0,
+    });
+    let mut budgets = json!({"window": 0, "fixed": 0, "output": 0, "dynamic": 0, "messages": 0, "compact_at": 0});
+    let mut said = report;
+    said.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+    let part = if said.get("epoch_part").is_some() { &mut said["epoch_part"] } else { &mut said };
+    let shares = part.get("budgets").cloned();
+    if let Some(shares) = &shares {
+        budgets.as_object_mut().unwrap().extend(shares.as_object().unwrap().clone());
+        part["budgets"] = budgets;
+        if part.get("fixed_part").is_none() {
+            part["fixed_part"] = json!({});
+        }
+    }
+    if let Some(model) = part.get_mut("model") {
+        let settings = json!({"temperature": null, "tool_choice": "auto", "provider_options": {}});
+        model.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+    }
+    for message in said.get_mut("tail").and_then(Value::as_array_mut).into_iter().flatten() {
+        *message = json!({"role": "user", "content": []});
+    }
+    whole.as_object_mut().unwrap().extend(said.as_object().unwrap().clone());
+    let mut context = RequestContext::from(ContextBuilt::read(whole.as_object().unwrap()).unwrap());
+    let says = |key: &str| said.get(key).is_some();
+    context.turn = context.turn.filter(|_| says("turn"));
+    context.request = context.request.filter(|_| says("request"));
+    context.epoch = context.epoch.filter(|_| says("epoch"));
+    context.nodes_in = context.nodes_in.filter(|_| says("nodes_in"));
+    context.nodes_out = context.nodes_out.filter(|_| says("nodes_out"));
+    context.turns_out = context.turns_out.filter(|_| says("turns_out"));
+    context.results_shortened = context.results_shortened.filter(|_| says("results_shortened"));
+    context.request_tokens = context.request_tokens.filter(|_| says("request_tokens"));
+    if let (Some(part), Some(shares)) = (&mut context.epoch_part, shares) {
+        let told = |share: Option<u64>, key: &str| share.filter(|_| shares.get(key).is_some());
+        let known = part.shares;
+        part.shares.window = told(known.window, "window");
+        part.shares.fixed = told(known.fixed, "fixed");
+        part.shares.output = told(known.output, "output");
+        part.shares.dynamic = told(known.dynamic, "dynamic");
+        part.shares.messages = told(known.messages, "messages");
+        part.shares.compact_at = told(known.compact_at, "compact_at");
+    }
+    context
 }
 
 fn request(seconds: u64, report: Value, counted: Option<u64>) -> ContextEntry {
@@ -123,7 +172,11 @@ fn a_run() {
     };
     let again = RequestReport {
         again: true,
-        ..asks(4, later(2, json!({"request": 3})), RequestOutcome::Failed { error: None, asked_again: false })
+        ..asks(
+            4,
+            later(2, json!({"request": 3})),
+            RequestOutcome::Failed { error: "gone".to_owned(), asked_again: false },
+        )
     };
     let cut = asks(
         9,
@@ -137,7 +190,7 @@ fn a_run() {
             ContextEntry::Request(Box::new(asks(
                 3,
                 later(2, json!({})),
-                RequestOutcome::Failed { error: Some("the stream\nbroke".to_owned()), asked_again: true },
+                RequestOutcome::Failed { error: "the stream\nbroke".to_owned(), asked_again: true },
             ))),
             ContextEntry::Request(Box::new(again)),
             ContextEntry::Request(Box::new(cut)),
@@ -157,7 +210,7 @@ fn a_run() {
             " 0:03     2     3      -      -      -     1       1980         ?              24%",
             "       failed   the stream\\nbroke; asked again",
             " 0:04     2     3      -      -      -     1       1980         ?              24%  again: request 3",
-            "       failed   the request failed",
+            "       failed   gone",
             " 0:09     3     3      -      -      -     1       1980       500  +296.0%      6%",
             "       odd      about 1900 expected: the server cut the prompt, or did not count what it had cached",
             " 1:03     4     3      ?      -      -     1       1980         ?              24%",
@@ -184,7 +237,7 @@ fn what_is_missing_and_why() {
         tokens_before: Some(3600),
         tokens_after: Some(2000),
     };
-    let failed = |error: Option<&str>| CompactionOutcome::Failed { error: error.map(str::to_owned) };
+    let failed = |error: &str| CompactionOutcome::Failed { error: error.to_owned() };
     let covered = json!({
         "request": 5, "turn": 5, "nodes_in": 4, "nodes_out": 20, "turns_out": 8, "turns_summarised": 8, "tail": [{}],
         "compaction_node_id": long,
@@ -213,8 +266,9 @@ fn what_is_missing_and_why() {
             ContextEntry::Request(Box::new(pinned)),
             compaction(22, None, None, slide),
             request(23, first(3, "window_slide", slid), Some(1600)),
-            compaction(30, Some("recovery"), Some(28), failed(Some("the model's reply is no summary:\nno"))),
-            compaction(31, Some("at_end"), None, failed(None)),
+            compaction(30, Some("recovery"), Some(28), failed("the model's reply is no summary:\nno")),
+            compaction(31, Some("at_end"), None, failed("no")),
+            compaction(31, None, None, CompactionOutcome::Squeeze { level: 1, tokens_before: 9 }),
             compaction(31, Some("at_end"), Some(31), CompactionOutcome::Open),
             compaction(31, Some("at_end"), Some(30), summary(true)),
             request(32, old, Some(1600)),
@@ -248,7 +302,8 @@ fn what_is_missing_and_why() {
             HEADER,
             " 0:23     6     1     23      1      8     -       1600      1600    +0.0%     20%",
             " 0:30  none     the model's reply is no summary:\\nno; in need, 2.0 s",
-            " 0:31  none     why there is no summary is not stored; at the end of a run",
+            " 0:31  none     no; at the end of a run",
+            " 0:31  slide    the context window is full: results and loaded texts are shortened further",
             " 0:31  none     what came of the summary of 8 turns is not stored here; at the end of a run",
             " 0:31  summary  8 turns in node_01a22d4c1e05…_12: 3100 tokens became 900, cut at its limit; at the end of a run, 1.0 s",
             "       left out 4 turns: they are older than what the window holds",
@@ -321,7 +376,7 @@ fn rows_of_others_are_known() {
     report["epoch_part"]["model"]["name"] = evil.clone().into();
     report["epoch_part"]["fixed_part"]["system_blocks"][0] =
         json!({"block_id": evil, "source": evil, "tokens": 1, evil.clone(): evil.clone()});
-    let mut odd = asks(0, report, RequestOutcome::Failed { error: Some(evil.clone()), asked_again: true });
+    let mut odd = asks(0, report, RequestOutcome::Failed { error: evil.clone(), asked_again: true });
     odd.pinned = vec![PinnedNode {
         node_id: node("node_1"),
         node_type: Some(NodeType::SkillContext),
@@ -330,7 +385,7 @@ fn rows_of_others_are_known() {
     let entries = [
         begins(1),
         ContextEntry::Request(Box::new(odd)),
-        compaction(2, Some(&evil), None, CompactionOutcome::Failed { error: Some(evil.clone()) }),
+        compaction(2, Some(&evil), None, CompactionOutcome::Failed { error: evil.clone() }),
         ends(3, EventType::LoopFailed, None),
     ];
     for columns in [20, 40, 100] {

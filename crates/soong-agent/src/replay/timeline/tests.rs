@@ -11,6 +11,33 @@ fn own() -> AgentId {
     AgentId::parse("agent_1").unwrap()
 }
 
+/// What a test says of an event, with all that is stored of one.
+fn whole(event_type: EventType, said: Value) -> Value {
+    let mut whole = match event_type {
+        EventType::ToolCompleted => json!({"kind": "ok", "call": null, "summary": null, "metadata": {}}),
+        EventType::ToolFailed => json!({"kind": "failed", "call": null, "summary": null, "metadata": {}}),
+        EventType::ToolDenied => json!({"kind": "denied", "call": null, "summary": null, "metadata": {}}),
+        EventType::PermissionRequested => json!({"reasons": []}),
+        EventType::ModelRetry => json!({"attempt": 1, "wait_ms": 0}),
+        EventType::CompactCompleted => json!({
+            "kind": "window_slide", "first_kept_node_id": "node_1_1", "tokens_before": 9, "tokens_after": 5,
+        }),
+        _ => json!({}),
+    };
+    let Value::Object(said) = said else { panic!("{said}") };
+    for (key, value) in said {
+        whole[&key] = match key.as_str() {
+            "error" => {
+                let mut error = json!({"type": "common", "code": "internal_error", "retryable": false});
+                error.as_object_mut().unwrap().extend(value.as_object().unwrap().clone());
+                error
+            }
+            _ => value,
+        };
+    }
+    whole
+}
+
 /// A session as it grows: events and nodes get their places in the order in which they are added.
 #[derive(Default)]
 struct Session {
@@ -23,6 +50,7 @@ struct Session {
 
 impl Session {
     fn event(&mut self, event_type: EventType, seconds: u64, payload: Value) -> &mut Self {
+        let payload = whole(event_type, payload);
         let seq = self.events.len() as u64 + 1;
         let event = json!({
             "event_id": format!("evt_{seq}"), "seq": seq, "run_seq": seq, "session_id": "sess_1", "agent_id": "agent_1",
@@ -299,6 +327,22 @@ fn debugging() {
     assert!(!session.shown(false, &Ending::Nothing).contains("debug"));
 }
 
+/// An event that cannot be read is told as such, and takes nothing else with it.
+#[test]
+fn damaged_events() {
+    let mut session = Session::default();
+    session.run().user("hi").event(EventType::ToolCompleted, 1, json!({"tool_name": 7}));
+    session.model(2, "Done.").done(2);
+    session.check(&[
+        "",
+        "run 1  run_1  2026-12-01 13:28 UTC",
+        "> hi",
+        " 0:01  damage event evt_3 (tool_completed) cannot be read: at \"tool_name\": invalid type: integer `7`, expected a string",
+        "| Done.",
+        " 0:02  end    completed; 2 turns, 512 tokens in, 9 out, 2.0 s",
+    ]);
+}
+
 /// ART-2: what was stored beside a result is named.
 #[test]
 fn artifacts_of_calls() {
@@ -337,6 +381,11 @@ fn rows_of_others_are_known() {
     session.tool(EventType::ToolFailed, 2, json!({"tool_name": evil, "call": evil, "error": {"message": evil}}));
     let asked = json!({"request_id": "perm_1", "tool_name": evil, "target_scope": evil});
     session.event(EventType::PermissionRequested, 3, asked);
+    session.event(
+        EventType::PermissionResolved,
+        3,
+        json!({"request_id": "perm_1", "decision": "deny", "reason": evil}),
+    );
     session.event(EventType::PermissionResolved, 3, json!({"request_id": "perm_1", "decision": evil, "reason": evil}));
     session.event(EventType::ModelRetry, 4, json!({"error": {"message": evil}}));
     session.event(EventType::ContextBuilt, 4, json!({"x": evil}));
@@ -356,6 +405,6 @@ fn rows_of_others_are_known() {
                 marks.push(row.split_whitespace().nth(1).unwrap_or_default().to_owned());
             }
         }
-        assert_eq!(marks, ["failed", "asked", "note", "debug", "end"], "{columns}:\n{shown}");
+        assert_eq!(marks, ["failed", "asked", "damage", "note", "debug", "end"], "{columns}:\n{shown}");
     }
 }
