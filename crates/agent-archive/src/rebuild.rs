@@ -1,7 +1,7 @@
 //! What the model was asked in a past turn (STO-11): the report names the nodes and the hashes, the machine's own composer puts
 //! them together again.
 
-use agent_engine::{FixedParts, Path, RebuildError, RequestNo, rebuild};
+use agent_engine::{FixedParts, Path, RebuildError, RequestNo, check_report, rebuild};
 use agent_protocol::{
     ContextBuilt, EventPayload, FieldError, ModelRequest, Object, PromptBlock, SessionId, SystemPrompt, ToolList,
 };
@@ -49,6 +49,7 @@ impl Archive {
         let missing = |missing: Missing| not_rebuilt(&run.run_id, report.turn, missing);
         let built = self.read_report(&report.context).map_err(missing)?;
         let holder = self.holder(&built, holders).map_err(missing)?;
+        check_report(&built, &holder).map_err(|error| missing(error.into()))?;
         let fixed = match &holder.epoch_part {
             Some(part) => self.fixed_parts(&run.session_id, &part.fixed_part).await?.map_err(missing)?,
             None => return Err(missing(RebuildError::NoEpochPart { request: RequestNo(holder.request) }.into())),

@@ -50,7 +50,7 @@ pub use near::near_names;
 pub use numbers::{CommitNo, JobNo, RequestNo};
 pub use outcome::{AfterNode, Outcome, ResultKind};
 pub use path::{Compaction, Omitted, PINNED, Path, PathNode};
-pub use rebuild::{FixedParts, rebuild};
+pub use rebuild::{FixedParts, check_report, rebuild};
 pub use rebuild_error::RebuildError;
 pub use render::framed;
 pub use run::{

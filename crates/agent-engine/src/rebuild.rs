@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use agent_protocol::{ContextBuilt, EpochPart, FieldError, ModelRequest, NodeId, SystemPrompt, ToolList};
+use agent_protocol::{
+    ContextBuilt, EpochPart, FieldError, ModelRequest, ModelSettings, NodeId, SystemPrompt, ToolCallId, ToolList,
+};
 
 use crate::budget::Budgets;
 use crate::compose::{Build, Marker, Parts, request_metadata};
@@ -36,32 +38,60 @@ pub fn rebuild(
     holder: &ContextBuilt,
     fixed: &FixedParts,
 ) -> Result<ModelRequest, RebuildError> {
-    let epoch_part = epoch_part(built, holder)?;
+    let Needed { epoch_part, results_limit, model, max_output_tokens, call_id_prefix } = Needed::of(built, holder)?;
     let path = path_then(path, built)?;
     let window = window(&path, built)?;
     let parts = Parts {
         rules: Rules {
             window,
-            results_limit: of_epoch(epoch_part.results_limit, "results_limit")?,
+            results_limit,
             pinned_limit: window.pinned(Budgets::pinned_of(epoch_part.budgets.messages)),
             in_system: &epoch_part.in_system,
         },
         marker: Marker::Then(epoch_part.marker.as_deref()),
         system: &fixed.system,
         tools: &fixed.tools,
-        model: of_epoch(epoch_part.model.as_ref(), "model")?,
-        max_output_tokens: of_epoch(epoch_part.max_output_tokens, "max_output_tokens")?,
+        model,
+        max_output_tokens,
         tail: &built.tail,
     };
     let build = Build::choose(&Selection::new(&path, parts.rules), parts.marker);
     same_counts(built, &build, path.omitted().nodes + path.len())?;
     let mut request = build.request(&parts);
-    let call_id_prefix = built.call_id_prefix.as_ref().ok_or_else(|| FieldError::missing("call_id_prefix"))?;
     request.metadata = request_metadata(call_id_prefix);
     Ok(request)
 }
 
-/// What older builds left out of an epoch's part.
+/// Whether a request can be made again from its report: older builds left out what that takes. `holder` as for [`rebuild`].
+///
+/// # Errors
+/// [`RebuildError`] names what is missing.
+pub fn check_report(built: &ContextBuilt, holder: &ContextBuilt) -> Result<(), RebuildError> {
+    Needed::of(built, holder).map(drop)
+}
+
+/// What older builds left out of reports, and no request is made again without.
+struct Needed<'a> {
+    epoch_part: &'a EpochPart,
+    results_limit: u64,
+    model: &'a ModelSettings,
+    max_output_tokens: u64,
+    call_id_prefix: &'a ToolCallId,
+}
+
+impl<'a> Needed<'a> {
+    fn of(built: &'a ContextBuilt, holder: &'a ContextBuilt) -> Result<Self, RebuildError> {
+        let epoch_part = epoch_part(built, holder)?;
+        Ok(Self {
+            epoch_part,
+            results_limit: of_epoch(epoch_part.results_limit, "results_limit")?,
+            model: of_epoch(epoch_part.model.as_ref(), "model")?,
+            max_output_tokens: of_epoch(epoch_part.max_output_tokens, "max_output_tokens")?,
+            call_id_prefix: built.call_id_prefix.as_ref().ok_or_else(|| FieldError::missing("call_id_prefix"))?,
+        })
+    }
+}
+
 fn of_epoch<T>(field: Option<T>, name: &'static str) -> Result<T, RebuildError> {
     let missing = || FieldError { field: Some("epoch_part".to_owned()), ..FieldError::missing(name) };
     field.ok_or_else(|| missing().into())

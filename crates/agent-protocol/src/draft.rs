@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::{
-    ContentBlock, EndReason, ErrorPayload, EventPayload, EventType, Level, NodeId, NodeType, Object, Role, RunStatus,
-    ToolCallId, Usage,
+    CallEnd, ContentBlock, EndReason, ErrorPayload, EventPayload, EventType, Level, LoopAborted, LoopCompleted,
+    LoopFailed, NodeId, NodeType, Object, ResultKind, Role, RunEnd, RunStatus, ToolCallId, ToolCompleted, ToolDenied,
+    ToolFailed, Usage,
 };
 
 /// A node without its place (`node_seq`), its owner and its time; the store adds them.
@@ -75,6 +76,38 @@ impl EventDraft {
     pub fn call(mut self, tool_call_id: &ToolCallId) -> Self {
         self.tool_call_id = Some(tool_call_id.clone());
         self
+    }
+}
+
+impl RunEnd {
+    /// The event that says so: `loop_completed`, `loop_aborted` or `loop_failed`.
+    #[must_use]
+    pub fn into_event(self) -> EventDraft {
+        match self.end_reason.map_or(RunStatus::Failed, EndReason::status) {
+            RunStatus::Completed => EventDraft::of(LoopCompleted(self)),
+            RunStatus::Aborted => EventDraft::of(LoopAborted(self)),
+            _ => EventDraft::of(LoopFailed(self)),
+        }
+    }
+
+    /// The same, as an error where there is one.
+    #[must_use]
+    pub fn into_event_at(self, level: Level) -> EventDraft {
+        let failed = self.error.is_some();
+        let event = self.into_event();
+        if failed { event.level(level) } else { event }
+    }
+}
+
+impl CallEnd {
+    /// The event that says so: `tool_completed`, `tool_failed` or `tool_denied`.
+    #[must_use]
+    pub fn into_event(self) -> EventDraft {
+        match self.kind {
+            ResultKind::Ok => EventDraft::of(ToolCompleted(self)),
+            ResultKind::Denied => EventDraft::of(ToolDenied(self)),
+            ResultKind::Failed | ResultKind::Aborted | ResultKind::Skipped => EventDraft::of(ToolFailed(self)),
+        }
     }
 }
 

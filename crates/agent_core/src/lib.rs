@@ -6,6 +6,7 @@
 //! [`PermissionCallback`](permission::PermissionCallback) is asked.
 //!
 //! ```no_run
+//! use agent_core::event::MessageDelta;
 //! use agent_core::{AgentRuntime, EventType, StartOptions};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,7 +16,7 @@
 //! let mut events = run.events(false)?;
 //! while let Some(event) = events.next().await? {
 //!     if event.event_type == EventType::MessageDelta {
-//!         print!("{}", event.payload["text"].as_str().unwrap_or_default());
+//!         print!("{}", event.read::<MessageDelta>()?.text);
 //!     }
 //! }
 //! let result = run.wait().await;

@@ -108,7 +108,7 @@ fn a_report_of_today() {
     assert_eq!(Value::Object(part.blocks[1].facts.clone()), json!({"left_out": 3, "cut": true}));
 }
 
-/// CTX-1: what older reports do not say is not known; one that cannot be read is told as such, and the rest goes on.
+/// CTX-1, EVT-5: what older reports do not say is not known; one that cannot be read is told as such, and the rest goes on.
 #[test]
 fn reports_of_other_versions() {
     // The first ones had all of it beside the rest.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{EventPayload, payloads};
+use super::contract::{EventPayload, payloads};
 use crate::run::stored_enum;
 use crate::{AgentId, AgentType, ErrorPayload, EventType, NodeId, RunId, Usage};
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{EventPayload, older};
+use super::contract::EventPayload;
+use super::older;
 use crate::{EventType, ModelMessage, NodeId, Object, ToolCallId, ToolChoice};
 
 /// A request was put together.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{EventPayload, payloads};
+use super::contract::{EventPayload, payloads};
 use crate::{EventType, Object, Role};
 
 /// A message joined the conversation: the user's.

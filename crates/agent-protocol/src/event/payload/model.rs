@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::contract::{EventPayload, payloads};
 use super::message::text;
-use super::{EventPayload, payloads};
 use crate::{ErrorPayload, EventType, Object, StopKind, Usage};
 
 /// The model is asked.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{EventPayload, payloads};
+use super::contract::{EventPayload, payloads};
 use crate::{DecisionKind, EventType, PermissionRequestId};
 
 /// A person is asked about a call.

@@ -3,10 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{EventPayload, payloads};
-use crate::{
-    EndReason, ErrorPayload, EventDraft, EventType, Level, NodeId, PayloadError, RunStatus, RuntimeEvent, Usage,
-};
+use super::contract::{EventPayload, payloads};
+use crate::{EndReason, ErrorPayload, EventType, NodeId, PayloadError, RuntimeEvent, Usage};
 
 /// A message waits for the session's earlier runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -118,24 +116,6 @@ payloads! {
 }
 
 impl RunEnd {
-    /// The event that says so: `loop_completed`, `loop_aborted` or `loop_failed`.
-    #[must_use]
-    pub fn into_event(self) -> EventDraft {
-        match self.end_reason.map_or(RunStatus::Failed, EndReason::status) {
-            RunStatus::Completed => EventDraft::of(LoopCompleted(self)),
-            RunStatus::Aborted => EventDraft::of(LoopAborted(self)),
-            _ => EventDraft::of(LoopFailed(self)),
-        }
-    }
-
-    /// The same, as an error where there is one.
-    #[must_use]
-    pub fn into_event_at(self, level: Level) -> EventDraft {
-        let failed = self.error.is_some();
-        let event = self.into_event();
-        if failed { event.level(level) } else { event }
-    }
-
     /// Reads the event that ended a run.
     ///
     /// # Errors

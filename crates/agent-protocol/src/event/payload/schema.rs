@@ -6,6 +6,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use super::*;
+use crate::event::event_type::EventType;
 
 /// The schema of an event's payload.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::*;
@@ -112,7 +112,7 @@ fn report() -> ContextBuilt {
     }
 }
 
-/// EVT-1, API-8: what is written of every type, to the byte, and that its type reads it. Databases hold this JSON.
+/// EVT-5: what is written of every type, to the byte, and that its type reads it. Databases hold this JSON.
 #[test]
 #[expect(clippy::too_many_lines, reason = "one entry for each type")]
 fn every_payload_is_written_and_read() {
@@ -391,7 +391,7 @@ fn the_end_names_its_event() {
     assert_eq!(RunEnd::default().into_event().event_type, EventType::LoopFailed);
 }
 
-/// Every type of event reads what builds of before wrote: what they left out is not known, what they wrote besides is passed over.
+/// EVT-5: types read what builds of before wrote: what they left out is not known, what they wrote besides is passed over.
 #[test]
 fn payloads_of_older_builds() {
     let read = |event_type, payload| event(event_type, object(payload));
@@ -421,7 +421,7 @@ fn payloads_of_older_builds() {
     assert_eq!(RunEnd::read(&read(EventType::LoopCompleted, ended)).unwrap().estimates, None);
 }
 
-/// What cannot be read is an error that names the event, its type and the field; nothing is made up.
+/// EVT-5: what cannot be read is an error that names the event, its type and the field; nothing is made up.
 #[test]
 fn payloads_that_cannot_be_read() {
     let said = |event_type, payload, read: fn(&RuntimeEvent) -> PayloadError| {

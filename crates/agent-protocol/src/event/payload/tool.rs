@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{EventPayload, payloads};
+use super::contract::{EventPayload, payloads};
 use crate::run::stored_enum;
-use crate::{ErrorPayload, EventDraft, EventType, Object, PayloadError, RuntimeEvent};
+use crate::{ErrorPayload, EventType, Object, PayloadError, RuntimeEvent};
 
 stored_enum! {
     /// How a call ended.
@@ -87,16 +87,6 @@ impl EventPayload for ToolProgress {
 }
 
 impl CallEnd {
-    /// The event that says so: `tool_completed`, `tool_failed` or `tool_denied`.
-    #[must_use]
-    pub fn into_event(self) -> EventDraft {
-        match self.kind {
-            ResultKind::Ok => EventDraft::of(ToolCompleted(self)),
-            ResultKind::Denied => EventDraft::of(ToolDenied(self)),
-            ResultKind::Failed | ResultKind::Aborted | ResultKind::Skipped => EventDraft::of(ToolFailed(self)),
-        }
-    }
-
     /// Reads the event that ended a call.
     ///
     /// # Errors

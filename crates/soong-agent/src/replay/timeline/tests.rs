@@ -327,7 +327,7 @@ fn debugging() {
     assert!(!session.shown(false, &Ending::Nothing).contains("debug"));
 }
 
-/// An event that cannot be read is told as such, and takes nothing else with it.
+/// EVT-5: an event that cannot be read is told as such, and takes nothing else with it.
 #[test]
 fn damaged_events() {
     let mut session = Session::default();
