@@ -2,6 +2,16 @@
 //!
 //! A [`RuntimeEvent`] carries its payload as a JSON object; [`RuntimeEvent::read`] gives it as the type of its event.
 
-pub use agent_protocol::event::*;
-pub use agent_protocol::{Estimates, EventId, Timestamp};
+pub use agent_protocol::event::{
+    CallEnd, CancelTimeout, ChildAgentCancelRequested, ChildAgentCancelTimeout, ChildAgentCancelled,
+    ChildAgentCompleted, ChildAgentCreated, ChildAgentFailed, ChildCancelReason, CompactCompleted, CompactFailed,
+    CompactMode, CompactStarted, ContextBuilt, EpochPart, ErrorReported, Estimates, EventPayload, EventSchema,
+    EventType, ExtractionReason, FieldError, Level, LoopAborted, LoopCompleted, LoopFailed, LoopStarted,
+    MemoryExtractionCompleted, MemoryExtractionFailed, MemoryExtractionStarted, MessageCompleted, MessageCreated,
+    MessageDelta, ModelCompleted, ModelFailed, ModelReasoningDelta, ModelRetry, ModelSettings, ModelStarted,
+    ModelTextDelta, PayloadError, PermissionFailed, PermissionRequested, PermissionResolved, ResultKind, RunCancelled,
+    RunDequeued, RunEnd, RunQueued, RuntimeEvent, ToolCallDelta, ToolCompleted, ToolDenied, ToolFailed, ToolProgress,
+    ToolStarted, WindowBudgets, event_index, event_schemas,
+};
+pub use agent_protocol::{EventDraft, Timestamp};
 pub use agent_runtime::{EventStream, StreamTaken};
