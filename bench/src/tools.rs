@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use agent_code::{CodeLimits, CodeToolSettings, code_tools};
 use agent_policy::{PathRules, Places};
-use agent_protocol::{AgentId, Object, RunId, SessionId, ToolCallId};
+use agent_protocol::{AgentId, Object, RunId, SessionId, ToolCallId, ToolOrigin};
 use agent_redact::KnownSecrets;
 use agent_tool::{
     ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NoChildren, NothingLoaded, ProgressSink,
@@ -53,7 +53,7 @@ impl Tools {
         };
         let mut registry = Registry::new();
         for tool in code_tools(settings) {
-            registry.register(tool.definition().clone(), tool.class(), tool).map_err(|error| setup(&error))?;
+            registry.add(ToolOrigin::Builtin, tool).map_err(|error| setup(&error))?;
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         Ok(Self {

@@ -5,9 +5,19 @@ use std::sync::Arc;
 use agent_tool::Tool;
 
 use crate::{
-    edit_file::EditFile, list_dir::ListDir, read_file::ReadFile, run_command::RunCommand, search::Search,
-    settings::CodeToolSettings, tool::Blocking, workspace::Workspace, write_file::WriteFile,
+    edit_file::EditFile,
+    list_dir::ListDir,
+    read_file::ReadFile,
+    run_command::RunCommand,
+    search::Search,
+    settings::CodeToolSettings,
+    tool::{Blocking, CodeTool},
+    workspace::Workspace,
+    write_file::WriteFile,
 };
+
+/// The tool with time limits of its own ([`CodeLimits`](crate::CodeLimits)), by its canonical name.
+pub const RUN_COMMAND: &str = <RunCommand as CodeTool>::NAME;
 
 /// The six code tools, ready to be registered.
 #[must_use]

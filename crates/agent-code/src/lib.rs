@@ -38,5 +38,5 @@ mod workspace;
 mod write;
 mod write_file;
 
-pub use code_tools::code_tools;
+pub use code_tools::{RUN_COMMAND, code_tools};
 pub use settings::{CodeLimits, CodeToolSettings};

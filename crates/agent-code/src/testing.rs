@@ -8,9 +8,9 @@ use std::{
 };
 
 use agent_policy::{Facts, Grants, PathRules, Places, PolicySettings, Question, Verdict, decide};
-use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload};
+use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, ToolOrigin};
 pub(crate) use agent_tool::testing::{context_with, object};
-use agent_tool::{CallContext, Prepared, Tool, ToolOutput, testing::context};
+use agent_tool::{CallContext, Prepared, Tool, ToolOutput, describe, testing::context};
 use proptest::test_runner::Config as ProptestConfig;
 use serde_json::Value;
 
@@ -158,7 +158,7 @@ impl Tree {
         let tool = Blocking::new(tool(Workspace::new(settings)));
         let prepared = block_on(tool.prepare(object(arguments.clone()), self.context.clone()));
         let facts = prepared.unwrap_or_else(|error| panic!("{arguments}: {error}")).facts;
-        decide(tool.definition(), &facts, &rules, &PolicySettings::default(), &Grants::new())
+        decide(&describe(ToolOrigin::Builtin, &tool), &facts, &rules, &PolicySettings::default(), &Grants::new())
     }
 
     #[track_caller]

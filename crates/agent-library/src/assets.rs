@@ -46,6 +46,12 @@ assets! {
     TemplatePlan = "template.plan.default", "templates/plan_default.md";
     /// How a task is laid out as a graph of steps. Placeholder: `goal`.
     TemplateTaskDag = "template.task_dag.default", "templates/task_dag_default.md";
+    /// A child with a context of its own.
+    DefaultSubAgent = "agent.default_sub_agent", "agents/default_sub_agent.md";
+    /// A child that goes on from its parent's conversation.
+    DefaultForkAgent = "agent.default_fork_agent", "agents/default_fork_agent.md";
+    /// A worker on the steps of a task.
+    DefaultWorkerAgent = "agent.default_worker_agent", "agents/default_worker_agent.md";
     /// The agent that summarises a transcript for another model than its own. No catalog lists it.
     DefaultCompactAgent = "agent.default_compact_agent", "agents/default_compact_agent.md";
     /// The last user message of a conversation, or the end of a transcript, that is to be summarised. Placeholder: `max_words`.

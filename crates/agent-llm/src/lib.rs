@@ -79,5 +79,5 @@ pub use fault::{Refusal, RefusalKind};
 pub use key::KeySource;
 pub use port::{ModelStream, ProviderAdapter};
 pub use raw::{RawExchange, RawSink};
-pub use registry::{ProviderFactory, ProviderRegistry};
+pub use registry::{ProviderFactory, ProviderRegistry, SharedProviders};
 pub use settings::{LimitSettings, ProviderSettings, ProxySettings, RetrySettings};

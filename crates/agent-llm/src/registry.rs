@@ -1,7 +1,7 @@
 //! Which providers there are.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::{ProviderAdapter, ProviderError, ProviderSettings, anthropic, ollama, openai};
 
@@ -55,13 +55,43 @@ impl ProviderRegistry {
     /// # Errors
     /// [`ProviderError::UnknownProvider`], or what the factory finds wrong with the settings.
     pub fn build(&self, key: &str, settings: ProviderSettings) -> Result<Arc<dyn ProviderAdapter>, ProviderError> {
-        match self.factories.get(key) {
-            Some(factory) => factory(settings),
-            None => Err(ProviderError::UnknownProvider {
-                key: key.to_owned(),
-                known: self.keys().map(str::to_owned).collect(),
-            }),
-        }
+        self.factory(key)?(settings)
+    }
+
+    fn factory(&self, key: &str) -> Result<ProviderFactory, ProviderError> {
+        self.factories.get(key).cloned().ok_or_else(|| ProviderError::UnknownProvider {
+            key: key.to_owned(),
+            known: self.keys().map(str::to_owned).collect(),
+        })
+    }
+}
+
+/// A registry that several share while it grows: what is registered through one of them, all of them find (API-5).
+#[derive(Debug, Clone, Default)]
+pub struct SharedProviders(Arc<RwLock<ProviderRegistry>>);
+
+impl From<ProviderRegistry> for SharedProviders {
+    fn from(registry: ProviderRegistry) -> Self {
+        Self(Arc::new(RwLock::new(registry)))
+    }
+}
+
+impl SharedProviders {
+    /// Adds a provider, for every adapter that is built from now on.
+    ///
+    /// # Errors
+    /// [`ProviderError::DuplicateProvider`] if the key is taken.
+    pub fn register(&self, key: impl Into<String>, factory: ProviderFactory) -> Result<(), ProviderError> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).register(key, factory)
+    }
+
+    /// Builds the adapter behind a key. Opens no connection. The factory runs outside the lock, so that it may register others.
+    ///
+    /// # Errors
+    /// As [`ProviderRegistry::build`].
+    pub fn build(&self, key: &str, settings: ProviderSettings) -> Result<Arc<dyn ProviderAdapter>, ProviderError> {
+        let factory = self.0.read().unwrap_or_else(PoisonError::into_inner).factory(key)?;
+        factory(settings)
     }
 }
 
@@ -100,5 +130,23 @@ mod tests {
             (error.payload().code, error.to_string().as_str()),
             (ErrorCode::UnsupportedCapability, "no tools here")
         );
+    }
+    /// API-5: a provider that is registered later is there for all who share the registry; its key is taken once. A factory may
+    /// itself register.
+    #[test]
+    fn a_shared_registry_grows() {
+        let shared = SharedProviders::from(ProviderRegistry::with_builtin());
+        let settings = || ProviderSettings::new("http://127.0.0.1:1");
+        let other = shared.clone();
+        assert_eq!(other.build("own", settings()).err().unwrap().payload().code, ErrorCode::ConfigError);
+        let within = shared.clone();
+        let own: ProviderFactory = Arc::new(move |settings| {
+            within.register("inner", Arc::new(ollama::adapter))?;
+            within.build("inner", settings)
+        });
+        shared.register("own", Arc::clone(&own)).unwrap();
+        assert_eq!(other.build("own", settings()).unwrap().key(), "ollama");
+        let taken = other.register("own", own).unwrap_err();
+        assert!(taken.to_string().contains("own"), "{taken}");
     }
 }

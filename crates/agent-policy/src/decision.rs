@@ -7,7 +7,7 @@ mod scope;
 mod settings;
 mod verdict;
 
-use agent_protocol::{DecisionKind, ErrorCode, Permission, ToolDefinition};
+use agent_protocol::{DecisionKind, ErrorCode, Permission, ToolDefinition, ToolDescriptor};
 use agent_redact::escape_word;
 
 use crate::{
@@ -27,7 +27,7 @@ pub use verdict::{Question, Unattended, Verdict};
 /// anything change in between decides about something else.
 #[must_use]
 pub fn decide(
-    definition: &ToolDefinition,
+    tool: &ToolDescriptor,
     facts: &Facts,
     rules: &PathRules,
     settings: &PolicySettings,
@@ -36,9 +36,10 @@ pub fn decide(
     if let Some(denied) = never(facts, rules) {
         return denied;
     }
-    if definition.is_of_core() {
+    if tool.is_of_core() {
         return Verdict::Allow { because: "it is core's own and changes nothing outside".to_owned() };
     }
+    let definition = &tool.definition;
     if let Some(reason) = network::refused(definition, facts, &settings.network) {
         return Verdict::Deny { code: ErrorCode::PermissionDenied, reason };
     }

@@ -11,9 +11,11 @@
 //! rules err, they ask once too often.
 //!
 //! Read in this order: [`Facts`] (what is known about a call), [`PathRules`] (what is known about paths), [`decide`] and
-//! [`Verdict`], [`Grants`], [`request_summary`]; beside them [`ToolScope`].
+//! [`Verdict`], [`Grants`], [`request_summary`]; beside them [`ToolScope`] and [`DefinitionRegistry`] (which tools and agents
+//! there are, and for whom).
 
 mod decision;
+mod definitions;
 mod facts;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
@@ -26,6 +28,7 @@ mod tool_scope;
 pub use decision::{
     GrantKey, Grants, HostList, NetworkPolicy, PolicySettings, Question, Stance, Unattended, Verdict, decide,
 };
+pub use definitions::{DefinitionError, DefinitionRegistry};
 pub use facts::{Access, CodeFile, Command, Facts, Target, TargetKind};
 pub use paths::{PathRules, Places, Root, RulesError, Why};
 pub use summary::{ARGS_SUMMARY_BYTES, RequestSummary, request_summary};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agent_protocol::{Object, Permission, ToolDefinition};
+use agent_protocol::{Object, Permission, ToolClass, ToolDefinition, ToolDescriptor, ToolOrigin, ToolRoles};
 use proptest::test_runner::Config;
 
 use crate::{
@@ -41,26 +41,34 @@ pub(crate) fn strings(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|&text| text.to_owned()).collect()
 }
 
-pub(crate) fn tool(name: &str, permission: Permission, tags: &[&str]) -> ToolDefinition {
-    ToolDefinition {
+/// A tool of the embedding program.
+pub(crate) fn tool(name: &str, permission: Permission, tags: &[&str]) -> ToolDescriptor {
+    let definition = ToolDefinition {
         name: name.to_owned(),
         description: String::new(),
         input_schema: serde_json::json!({"type": "object"}),
         permission,
         tags: strings(tags),
         metadata: Object::new(),
-    }
+    };
+    let roles = ToolRoles::usual(&definition);
+    ToolDescriptor { definition, origin: ToolOrigin::Program, class: ToolClass::Write, roles, requires: None }
 }
 
-pub(crate) fn read_file() -> ToolDefinition {
+/// A tool of core itself.
+pub(crate) fn core_tool(name: &str, roles: ToolRoles) -> ToolDescriptor {
+    ToolDescriptor { origin: ToolOrigin::Core, roles, ..tool(name, Permission::Readonly, &[]) }
+}
+
+pub(crate) fn read_file() -> ToolDescriptor {
     tool("code.read_file", Permission::Readonly, &["code", "filesystem", "readonly"])
 }
 
-pub(crate) fn edit_file() -> ToolDefinition {
+pub(crate) fn edit_file() -> ToolDescriptor {
     tool("code.edit_file", Permission::Write, &["code", "filesystem", "write"])
 }
 
-pub(crate) fn run_command() -> ToolDefinition {
+pub(crate) fn run_command() -> ToolDescriptor {
     tool("code.run_command", Permission::Write, &["code", "dangerous"])
 }
 

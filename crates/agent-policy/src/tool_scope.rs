@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, fmt};
 
-use agent_protocol::{AgentRole, Permission, ToolDefinition};
+use agent_protocol::{AgentRole, Permission, RoleAccess, ToolDefinition, ToolDescriptor, UnavailableReason};
 
 use crate::decision::{PolicySettings, Stance};
 
@@ -15,7 +15,7 @@ pub struct ToolScope<'a> {
     pub disabled: &'a HashSet<String>,
     /// `[permissions]`: what they deny in every case is not offered.
     pub policy: &'a PolicySettings,
-    /// The tools a child was started with; absent where nobody asked for fewer (AGT-8).
+    /// The tools a child was started with, or those of a worker's entry; absent: the default set of the role (AGT-8).
     pub requested: Option<&'a HashSet<String>>,
 }
 
@@ -38,12 +38,18 @@ impl Withheld {
     /// The contract's word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
+        self.unavailable().map_or("not_requested", UnavailableReason::as_str)
+    }
+
+    /// The contract's reason; nothing where the agent could have had the tool.
+    #[must_use]
+    pub fn unavailable(self) -> Option<UnavailableReason> {
         match self {
-            Self::DisabledByConfig => "disabled_by_config",
-            Self::PermissionDenied => "permission_denied",
-            Self::ModeRestricted => "mode_restricted",
-            Self::PolicyRestricted => "policy_restricted",
-            Self::NotRequested => "not_requested",
+            Self::DisabledByConfig => Some(UnavailableReason::DisabledByConfig),
+            Self::PermissionDenied => Some(UnavailableReason::PermissionDenied),
+            Self::ModeRestricted => Some(UnavailableReason::ModeRestricted),
+            Self::PolicyRestricted => Some(UnavailableReason::PolicyRestricted),
+            Self::NotRequested => None,
         }
     }
 }
@@ -62,54 +68,39 @@ impl fmt::Display for Withheld {
 }
 
 impl ToolScope<'_> {
-    /// Why the tool is not in the set; nothing if it is.
+    /// Why the tool is not in the set; nothing if it is. Without a request the set is the role's default (AGT-8).
     #[must_use]
-    pub fn withholds(&self, definition: &ToolDefinition) -> Option<Withheld> {
-        let name = definition.name.as_str();
-        if self.disabled.contains(name) {
+    pub fn withholds(&self, tool: &ToolDescriptor) -> Option<Withheld> {
+        self.excludes(tool).or_else(|| {
+            let is_in = match self.requested {
+                Some(requested) => requested.contains(tool.name()),
+                None => tool.roles.access(self.role) == RoleAccess::ByDefault,
+            };
+            (!is_in).then_some(Withheld::NotRequested)
+        })
+    }
+
+    /// Why no request brings the tool into the set: it lies above the ceiling. Nothing if one can (AGT-3).
+    #[must_use]
+    pub fn excludes(&self, tool: &ToolDescriptor) -> Option<Withheld> {
+        if self.disabled.contains(tool.name()) {
             return Some(Withheld::DisabledByConfig);
         }
-        if !role_may_use(self.role, name) {
+        if tool.roles.access(self.role) == RoleAccess::Never {
             let own = matches!(self.role, AgentRole::Main | AgentRole::Orchestrator);
             return Some(if own { Withheld::ModeRestricted } else { Withheld::PolicyRestricted });
         }
-        if self.always_denied(definition) {
-            return Some(Withheld::PermissionDenied);
-        }
-        self.requested.is_some_and(|requested| !requested.contains(name)).then_some(Withheld::NotRequested)
+        self.always_denied(tool).then_some(Withheld::PermissionDenied)
     }
 
-    fn always_denied(&self, definition: &ToolDefinition) -> bool {
+    fn always_denied(&self, tool: &ToolDescriptor) -> bool {
+        let definition = &tool.definition;
         let reads_only = definition.permission == Permission::Readonly && self.policy.readonly == Stance::Deny;
         let network = &self.policy.network;
         let no_host_is_left = definition.has_tag(ToolDefinition::NETWORK)
             && network.default == Stance::Deny
             && network.trusted.is_empty();
-        !definition.is_of_core() && (reads_only || no_host_is_left)
-    }
-}
-
-/// The table of roles (11-agents): children get nothing that makes plans, tasks or further children. What the table does not
-/// name is open to everybody.
-fn role_may_use(role: AgentRole, name: &str) -> bool {
-    use AgentRole::{Main, Orchestrator, Worker};
-    match name {
-        "agent.plan_template" | "agent.list_agent_definitions" | "internal.recall_memory" => {
-            matches!(role, Main | Orchestrator)
-        }
-        "agent.create_sub_agent" | "agent.fork_agent" => role == Main,
-        "agent.list_workers"
-        | "agent.dispatch_worker"
-        | "agent.task_template"
-        | "agent.task_create"
-        | "agent.task_list"
-        | "agent.task_update"
-        | "agent.task_complete"
-        | "agent.task_fail"
-        | "agent.task_cancel" => role == Orchestrator,
-        "agent.task_get" | "agent.task_query_steps" | "agent.task_update_step" => matches!(role, Orchestrator | Worker),
-        "agent.task_claim_step" => role == Worker,
-        _ => true,
+        !tool.is_of_core() && (reads_only || no_host_is_left)
     }
 }
 

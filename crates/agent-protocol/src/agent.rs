@@ -67,3 +67,47 @@ stored_enum! {
         Code = "code",
     }
 }
+
+/// A definition as agents and programs see it in a list (AGD-6): no instructions, no model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentDefinitionInfo {
+    /// The id.
+    pub agent_definition_id: String,
+    /// A name for people.
+    pub name: String,
+    /// What it is good for.
+    pub description: String,
+    /// Where it comes from.
+    pub source: DefinitionSource,
+    /// Free words.
+    pub tags: Vec<String>,
+    /// Tools it likes, and whether a child can have them.
+    pub suggested_tools: Vec<SuggestedTool>,
+}
+
+/// A tool that a definition suggests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuggestedTool {
+    /// Canonical name.
+    pub name: String,
+    /// Whether an agent of this definition can have it.
+    pub available: bool,
+    /// Why it cannot.
+    pub unavailable_reason: Option<UnavailableReason>,
+}
+
+stored_enum! {
+    /// Why a known tool cannot be had (AGD-3).
+    UnavailableReason {
+        /// `tools.disabled` names it.
+        DisabledByConfig = "disabled_by_config",
+        /// `[permissions]` deny every call of it.
+        PermissionDenied = "permission_denied",
+        /// The mode of the run has no use for it.
+        ModeRestricted = "mode_restricted",
+        /// No agent of this kind gets it.
+        PolicyRestricted = "policy_restricted",
+    }
+}

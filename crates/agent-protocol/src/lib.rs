@@ -10,20 +10,25 @@
 
 mod agent;
 mod content;
+mod descriptor;
 mod draft;
 mod error;
 pub mod event;
 mod ids;
 mod model;
 mod node;
+mod path_text;
 mod permission;
 mod run;
 mod schema;
 mod time;
 mod tool;
 
-pub use agent::{AgentDefinition, DefinitionSource, ModelProfile, internal};
+pub use agent::{
+    AgentDefinition, AgentDefinitionInfo, DefinitionSource, ModelProfile, SuggestedTool, UnavailableReason, internal,
+};
 pub use content::{ArtifactRef, ContentBlock, JsonBlock, TextBlock, ToolCall, ToolResultBlock};
+pub use descriptor::{RoleAccess, ToolDescriptor, ToolOrigin, ToolRequirement, ToolRoles};
 pub use draft::{EventDraft, NodeDraft, RunPatch};
 pub use error::{ErrorCode, ErrorPayload, ErrorType};
 pub use event::*;
@@ -33,6 +38,7 @@ pub use model::{
     StopReason, SystemBlock, SystemPrompt, ToolChoice, ToolList, Usage, WireMemo,
 };
 pub use node::{Node, NodeType, Role};
+pub use path_text::{path_from_text, path_line, path_text, percent_encoded};
 pub use permission::{DecisionKind, PermissionDecision, PermissionRequest};
 pub use run::{AgentRole, AgentStatus, AgentType, EndReason, RunMode, RunStatus};
 pub use schema::{Schema, boundary_schemas};

@@ -1,10 +1,12 @@
 //! The question to the person who decides about a call, and the answer.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::run::stored_enum;
-use crate::{AgentId, AgentRole, Object, Permission, PermissionRequestId, RunId, SessionId};
+use crate::{AgentId, AgentRole, Object, Permission, PermissionRequestId, RunId, SessionId, path_from_text};
 
 /// The question: everything a person needs to decide about one call (PRM-6).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,9 +34,11 @@ pub struct PermissionRequest {
     pub tags: Vec<String>,
     /// What matters of the arguments, bounded, with control characters escaped: a diff for edits, the argv for commands.
     pub args_summary: String,
-    /// The resolved target the decision is about.
+    /// What the decision is about: the resolved paths of the targets, one a line, or the program of a command. Raw, for programs:
+    /// whoever shows them escapes them. A path that is no UTF-8 or holds a line break is `bytes:` and its bytes, those that are
+    /// not plain as `%` and two digits. Known secrets are replaced by their names.
     pub target_scope: Option<String>,
-    /// The folder the call works in.
+    /// The folder the call works in, raw as well.
     pub cwd: String,
     /// Names (never secret values) of the environment a command gets.
     pub env_summary: Object,
@@ -50,6 +54,13 @@ pub struct PermissionRequest {
     /// count once.
     #[serde(default)]
     pub metadata: Object,
+}
+
+impl PermissionRequest {
+    /// The paths in `target_scope`.
+    pub fn targets(&self) -> impl Iterator<Item = PathBuf> {
+        self.target_scope.iter().flat_map(|targets| targets.split('\n')).map(path_from_text)
+    }
 }
 
 /// The answer.

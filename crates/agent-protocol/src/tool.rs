@@ -57,15 +57,6 @@ impl ToolDefinition {
     /// Tag of tools that talk to other hosts.
     pub const NETWORK: &'static str = "network";
 
-    /// What the names of core's own tools begin with.
-    pub const CORE_PREFIXES: [&'static str; 2] = ["agent.", "internal."];
-
-    /// Whether this is a tool of core itself, by its name. Those never ask (PRM-13), so nobody else may register one.
-    #[must_use]
-    pub fn is_of_core(&self) -> bool {
-        Self::CORE_PREFIXES.iter().any(|prefix| self.name.starts_with(prefix))
-    }
-
     /// Whether the tool carries a tag.
     #[must_use]
     pub fn has_tag(&self, tag: &str) -> bool {
@@ -108,6 +99,24 @@ impl From<Value> for ContentBlock {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    /// STO-13: the bytes of a definition, which prefix caches and stored hashes depend on, are the contract's six fields in their
+    /// order.
+    #[test]
+    fn a_definition_has_the_contracts_bytes() {
+        let definition = ToolDefinition {
+            name: "x.y".to_owned(),
+            description: "Looks.".to_owned(),
+            input_schema: json!({"type": "object"}),
+            permission: Permission::Readonly,
+            tags: vec!["readonly".to_owned()],
+            metadata: Object::new(),
+        };
+        assert_eq!(
+            serde_json::to_string(&definition).unwrap(),
+            r#"{"name":"x.y","description":"Looks.","input_schema":{"type":"object"},"permission":"readonly","tags":["readonly"],"metadata":{}}"#
+        );
+    }
 
     /// TYP-3: plain values are wrapped.
     #[test]

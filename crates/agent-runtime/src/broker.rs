@@ -7,9 +7,8 @@ use std::time::Duration;
 use agent_policy::{ARGS_SUMMARY_BYTES, Facts, PathRules, PolicySettings, Question, Verdict, decide, request_summary};
 use agent_protocol::{
     DecisionKind, ErrorCode, ErrorPayload, EventDraft, Level, Object, PermissionDecision, PermissionFailed,
-    PermissionRequest, PermissionRequestId, PermissionRequested, PermissionResolved, ToolCallId, ToolDefinition,
+    PermissionRequest, PermissionRequestId, PermissionRequested, PermissionResolved, ToolCallId, ToolDescriptor,
 };
-use agent_redact::quote_name;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -62,7 +61,7 @@ pub(crate) struct Broker {
 pub(crate) struct Asked<'a> {
     pub(crate) run: &'a RunContext,
     pub(crate) call: &'a ToolCallId,
-    pub(crate) tool: &'a ToolDefinition,
+    pub(crate) tool: &'a ToolDescriptor,
     pub(crate) facts: &'a Facts,
     pub(crate) cancel: &'a CancellationToken,
 }
@@ -111,12 +110,13 @@ impl Broker {
         asked: &Asked<'_>,
         question: Question,
     ) -> Result<(), ErrorPayload> {
-        let request = request(asked, &question);
+        let (request, shown_targets) = request(asked, &question);
         let request_id = request.request_id.clone();
         let requested = EventDraft::of(PermissionRequested {
             request_id: request_id.clone(),
-            tool_name: asked.tool.name.clone(),
-            target_scope: request.target_scope.clone(),
+            tool_name: asked.tool.name().to_owned(),
+            // For people, escaped and counted. What a program decides by is in the request.
+            target_scope: shown_targets,
             reasons: question.reasons.clone(),
         });
         asked.run.record(vec![requested.call(asked.call)]).await;
@@ -238,8 +238,10 @@ fn denied(code: ErrorCode, reason: &str, by: &str) -> ErrorPayload {
     ErrorPayload::new(code, format!("not run, permission denied: {reason}")).detail("denied_by", by)
 }
 
-fn request(asked: &Asked<'_>, question: &Question) -> PermissionRequest {
-    let Asked { run, tool, facts, .. } = asked;
+/// The request, and its targets as people are shown them.
+fn request(asked: &Asked<'_>, question: &Question) -> (PermissionRequest, Option<String>) {
+    let Asked { run, facts, .. } = asked;
+    let tool = &asked.tool.definition;
     let redactor: &Redactor = &run.redactor;
     let summary = request_summary(facts, redactor.secrets(), ARGS_SUMMARY_BYTES);
     let mut metadata = Object::new();
@@ -248,7 +250,12 @@ fn request(asked: &Asked<'_>, question: &Question) -> PermissionRequest {
         metadata.insert("session_scope".to_owned(), covers.as_str().into());
     }
     redactor.object(&mut metadata);
-    PermissionRequest {
+    let cwd = summary.cwd.unwrap_or_else(|| {
+        let mut project = run.owned.cwd.clone();
+        redactor.text(&mut project);
+        project
+    });
+    let request = PermissionRequest {
         request_id: request_id(),
         session_id: run.session.id().clone(),
         agent_id: run.agent.id.clone(),
@@ -261,14 +268,15 @@ fn request(asked: &Asked<'_>, question: &Question) -> PermissionRequest {
         tags: tool.tags.clone(),
         args_summary: summary.args_summary,
         target_scope: summary.target_scope,
-        cwd: summary.cwd.unwrap_or_else(|| quote_name(&run.owned.cwd)),
+        cwd,
         env_summary: summary.env_summary,
         network_host: summary.network_host,
         dangerous: question.dangerous,
         hook_summary: None,
         suggested_decision: question.suggested,
         metadata,
-    }
+    };
+    (request, summary.shown_targets)
 }
 
 fn request_id() -> PermissionRequestId {

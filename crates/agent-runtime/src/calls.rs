@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agent_engine::{BudgetError, Input, Outcome, ResultKind, Verdict};
 use agent_policy::Facts;
-use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeId, Object, ToolCall, ToolCallId, ToolDefinition};
+use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeId, Object, ToolCall, ToolCallId, ToolDescriptor};
 use agent_redact::{SecretPatterns, quote_argv, shorten};
 use agent_tool::{CallContext, Fence, Prepared, PreparedCall, ProgressSink, ToolOutput};
 use futures::FutureExt;
@@ -45,7 +45,7 @@ pub(crate) struct Calls {
 
 struct Open {
     cancel: CancellationToken,
-    tool: Option<Arc<ToolDefinition>>,
+    tool: Option<Arc<ToolDescriptor>>,
     facts: Option<Arc<Facts>>,
     handle: Option<Box<dyn PreparedCall>>,
     progress: Option<watch::Receiver<Object>>,
@@ -53,7 +53,7 @@ struct Open {
 
 /// What a finished preparation hands back to the driver besides its input.
 pub(crate) struct PreparedHandle {
-    definition: Arc<ToolDefinition>,
+    tool: Arc<ToolDescriptor>,
     facts: Arc<Facts>,
     handle: Box<dyn PreparedCall>,
 }
@@ -136,10 +136,10 @@ impl Calls {
                 result = work => result.flatten(),
             };
             match result {
-                Ok((definition, prepared)) => {
+                Ok((tool, prepared)) => {
                     let summary = summary(&prepared.facts, &redactor, &live.patterns);
                     let prepared =
-                        Box::new(PreparedHandle { definition, facts: Arc::new(prepared.facts), handle: prepared.call });
+                        Box::new(PreparedHandle { tool, facts: Arc::new(prepared.facts), handle: prepared.call });
                     Done::Prepared { call: id, prepared, summary }
                 }
                 Err(mut error) => {
@@ -185,7 +185,7 @@ impl Calls {
     /// Keeps the handle of a prepared call until it is decided about.
     pub(crate) fn keep(&mut self, call: &ToolCallId, prepared: PreparedHandle) {
         if let Some(open) = self.open.get_mut(call) {
-            open.tool = Some(prepared.definition);
+            open.tool = Some(prepared.tool);
             open.facts = Some(prepared.facts);
             open.handle = Some(prepared.handle);
         }
@@ -221,7 +221,7 @@ impl Calls {
         let tool = self.open.get(call).and_then(|open| open.tool.as_ref()).filter(|_| is_for_want_of_an_answer(error));
         self.unanswered.extend(tool.map(|tool| Unanswered {
             tool_call_id: call.clone(),
-            tool_name: tool.name.clone(),
+            tool_name: tool.name().to_owned(),
             reason: error.message.clone(),
         }));
     }
@@ -272,15 +272,15 @@ async fn prepare(
     tools: &Tools,
     call: ToolCall,
     context: CallContext,
-) -> Result<(Arc<ToolDefinition>, Prepared), ErrorPayload> {
+) -> Result<(Arc<ToolDescriptor>, Prepared), ErrorPayload> {
     let Some(registered) = tools.get(&call.name) else {
         let message = format!("{} is not registered", call.name);
         return Err(ErrorPayload::new(ErrorCode::ToolNotAvailable, message));
     };
     let arguments = registered.check_arguments(call.arguments)?;
-    let (definition, tool) = (Arc::new(registered.definition().clone()), Arc::clone(registered.binding()));
+    let (descriptor, tool) = (Arc::clone(registered.descriptor()), Arc::clone(registered.binding()));
     let prepared = tool.prepare(arguments, context).await?;
-    Ok((definition, prepared))
+    Ok((descriptor, prepared))
 }
 
 /// Runs a call and shows its progress meanwhile.

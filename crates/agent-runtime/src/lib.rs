@@ -17,6 +17,7 @@ mod caught;
 mod children;
 mod compaction;
 mod context;
+mod definitions;
 mod driver;
 mod error;
 mod failed_run;
@@ -49,6 +50,7 @@ mod tools;
 
 pub use blocks::blocks;
 pub use broker::{CallbackError, PermissionCallback};
+pub use definitions::{PackagedDefinitionError, builtin_definitions};
 pub use error::RuntimeError;
 pub use handle::{CancelResult, RunHandle};
 pub use live::{EventStream, StreamTaken};

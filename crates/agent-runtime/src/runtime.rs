@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent_archive::Archive;
-use agent_protocol::{ContentBlock, EventType, RunMode, RuntimeEvent, SessionId};
+use agent_protocol::{ContentBlock, EventType, RunMode, RuntimeEvent, SessionId, UnavailableReason};
 use agent_store::SessionArchive;
 use agent_tool::{RegisterError, Tool};
 use tokio_util::sync::CancellationToken;
@@ -22,7 +22,7 @@ use crate::run_spec::{RunModel, RunSpec, StartRuns, Work};
 use crate::services::Services;
 use crate::sessions::Sessions;
 use crate::settings::{Ports, RuntimeSettings};
-use crate::sources::FixedPart;
+use crate::sources::{FixedPart, unavailable_to_children};
 
 /// What a user says.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,12 +124,29 @@ impl Runtime {
         Self(Arc::new(Inner { services, sessions, launcher, archive }))
     }
 
-    /// Adds a tool for the runs that start from now on.
+    /// Adds a tool of the embedding program for the runs that start from now on.
     ///
     /// # Errors
-    /// If the name is taken or the definition unusable.
+    /// If the name is taken or reserved, or the definition unusable.
     pub fn register_tool(&self, tool: Arc<dyn Tool>) -> Result<(), RegisterError> {
         self.0.services.fixed.registered().register(tool)
+    }
+
+    /// Whether there is a tool of that name.
+    #[must_use]
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.0.services.fixed.registered().snapshot().get(name).is_some()
+    }
+
+    /// Why no child agent can have the tool of that name (AGD-3); nothing if one can. A tool that is not there yet is one of an
+    /// MCP server (TOL-8), and nobody can have it.
+    #[must_use]
+    pub fn unavailable_to_children(&self, name: &str) -> Option<UnavailableReason> {
+        let Services { fixed, settings, .. } = &*self.0.services;
+        match fixed.registered().snapshot().get(name) {
+            Some(tool) => unavailable_to_children(settings, tool.descriptor()),
+            None => Some(UnavailableReason::PolicyRestricted),
+        }
     }
 
     /// Starts a run. Returns at once; everything later is in its events. While the session works on an earlier message the

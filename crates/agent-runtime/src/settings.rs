@@ -72,10 +72,10 @@ pub struct ChildSettings {
 }
 
 impl RuntimeSettings {
-    /// What the main agent of a run gets of the registered tools (TOL-4).
+    /// What an agent of this role gets of the registered tools, where it was started with no list of its own (TOL-4, AGT-8).
     #[must_use]
-    pub fn tool_scope(&self) -> ToolScope<'_> {
-        ToolScope { role: AgentRole::Main, disabled: &self.disabled_tools, policy: &self.policy, requested: None }
+    pub fn tool_scope(&self, role: AgentRole) -> ToolScope<'_> {
+        ToolScope { role, disabled: &self.disabled_tools, policy: &self.policy, requested: None }
     }
 }
 

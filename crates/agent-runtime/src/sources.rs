@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use agent_engine::{BudgetError, Budgets, ToolSet, fixed_parts};
 use agent_policy::{PathRules, ToolScope};
-use agent_protocol::{AgentDefinition, AgentRole, SystemPrompt, ToolDefinition};
+use agent_protocol::{AgentDefinition, AgentRole, SystemPrompt, ToolDescriptor, ToolOrigin, UnavailableReason};
 use agent_tool::{RegisterError, Registry, Tool};
 
 use crate::blocks::block;
@@ -25,11 +25,10 @@ impl RegisteredTools {
         Self(RwLock::new(Arc::new(tools)))
     }
 
-    /// Adds one for the runs that start from now on.
+    /// Adds one of the embedding program for the runs that start from now on.
     pub(crate) fn register(&self, tool: Arc<dyn Tool>) -> Result<(), RegisterError> {
-        let (definition, class) = (tool.definition().clone(), tool.class());
         let mut tools = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        Arc::make_mut(&mut tools).register(definition, class, tool)
+        Arc::make_mut(&mut tools).add(ToolOrigin::Program, tool)
     }
 
     pub(crate) fn snapshot(&self) -> Arc<Tools> {
@@ -58,11 +57,19 @@ pub(crate) struct RunParts {
 
 /// The effective tool set, in the order of names (TOL-4).
 fn tool_set(tools: &Tools, scope: &ToolScope<'_>, offer: Offer) -> ToolSet {
-    let is_in = |tool: &ToolDefinition| scope.withholds(tool).is_none() && offer.holds(&tool.name);
-    let effective: Vec<_> = tools.iter().filter(|tool| is_in(tool.definition())).collect();
+    let is_in = |tool: &ToolDescriptor| scope.withholds(tool).is_none() && offer.serves(tool);
+    let effective: Vec<_> = tools.iter().filter(|tool| is_in(tool.descriptor())).collect();
     let classes: HashMap<_, _> = effective.iter().map(|tool| (tool.definition().name.clone(), tool.class())).collect();
+    // The contract's form alone: its bytes are sent, hashed and stored (STO-13).
     let list: Vec<_> = effective.into_iter().map(|tool| tool.definition().clone()).collect();
     ToolSet { list: Arc::new(list.into()), classes: Arc::new(classes) }
+}
+
+/// Why no kind of child can have a tool, whatever it is started with (AGD-3); nothing if one can.
+pub(crate) fn unavailable_to_children(settings: &RuntimeSettings, tool: &ToolDescriptor) -> Option<UnavailableReason> {
+    let reason = |role| settings.tool_scope(role).excludes(tool);
+    let [sub, fork, worker] = [AgentRole::Sub, AgentRole::Fork, AgentRole::Worker].map(reason);
+    sub.and(fork).and(worker)?.unavailable()
 }
 
 /// How the context window is shared out with these tools, before anything is opened. What only some runs have (catalogs, tools
@@ -72,7 +79,7 @@ fn tool_set(tools: &Tools, scope: &ToolScope<'_>, offer: Offer) -> ToolSet {
 /// When the fixed part leaves too little of the window (CFG-8).
 pub fn check_budgets(settings: &RuntimeSettings, tools: &Registry<Arc<dyn Tool>>) -> Result<Budgets, BudgetError> {
     let system = fixed_blocks(settings, false);
-    let tools = tool_set(tools, &settings.tool_scope(), Offer::default());
+    let tools = tool_set(tools, &settings.tool_scope(AgentRole::Main), Offer::default());
     Budgets::derive(&settings.budgets, &fixed_parts(&system, &tools.list))
 }
 
@@ -124,7 +131,7 @@ impl FixedPart {
     fn made(&self, wanted: PartsFor<'_>) -> Made {
         let tools = self.registered.snapshot();
         let make = || {
-            let scope = ToolScope { role: wanted.role, requested: wanted.allowed, ..self.settings.tool_scope() };
+            let scope = ToolScope { requested: wanted.allowed, ..self.settings.tool_scope(wanted.role) };
             let mut blocks = fixed_blocks(&self.settings, wanted.offer.memories);
             if let Some(definition) = wanted.definition {
                 blocks = with_definition(blocks, definition);

@@ -22,7 +22,6 @@
 
 mod archive;
 mod artifact;
-mod encoded;
 mod error;
 mod folders;
 mod hash;
@@ -40,7 +39,6 @@ pub use archive::{
     ReplayScope, SearchHit, SessionArchive, SessionFilter, SessionSummary, StrayFile,
 };
 pub use artifact::{ArtifactFile, ArtifactWriter};
-pub use encoded::percent_encoded;
 pub use error::{Cause, StoreError};
 pub use hash::{ContentHash, ContentHashError};
 pub use lease::{ClaimedSession, Lease};

@@ -14,6 +14,7 @@
 mod fn_tool;
 mod near;
 mod overridden;
+mod own;
 mod port;
 mod reference;
 mod registry;
@@ -22,15 +23,16 @@ mod schema;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use fn_tool::FnTool;
+pub use fn_tool::{FnTool, HandlerReply};
 pub use near::near_files;
 pub use overridden::{Overridden, ToolOverride};
+pub use own::ToolRegistry;
 pub use port::{
     ArtifactFile, ArtifactSink, CallContext, ChildAgents, ChildKind, ChildReport, ChildTask, ContextNode, EffectGuard,
     Fence, FenceClosed, FileStamp, FileVersion, FileVersions, LoadedContext, NoChildren, NothingLoaded, Prepared,
     PreparedCall, ProgressSink, Tool, ToolOutput, WriteGuard,
 };
 pub use reference::reference;
-pub use registry::{RegisterError, Registered, Registry, SchemaRule};
+pub use registry::{RegisterError, Registered, Registry, describe};
 pub use results::store_result;
 pub use schema::{ArgumentError, InputSchema, SubsetViolation, check_subset, input_schema};

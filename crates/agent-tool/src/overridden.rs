@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_protocol::{ErrorCode, ErrorPayload, Object, Permission, ToolClass, ToolDefinition};
+use agent_protocol::{
+    ErrorCode, ErrorPayload, Object, Permission, ToolClass, ToolDefinition, ToolRequirement, ToolRoles,
+};
 use futures::{FutureExt, future::BoxFuture};
 use tokio_util::sync::CancellationToken;
 
@@ -54,6 +56,17 @@ impl Tool for Overridden {
 
     fn class(&self) -> ToolClass {
         self.inner.class()
+    }
+
+    fn roles(&self) -> ToolRoles {
+        let usual = ToolRoles::usual(&self.definition);
+        // What became a tool that may change things is a child's only on request, as all of those are.
+        let tightened = usual != ToolRoles::usual(self.inner.definition());
+        if tightened { self.inner.roles().on_request_for_children() } else { self.inner.roles() }
+    }
+
+    fn requires(&self) -> Option<ToolRequirement> {
+        self.inner.requires()
     }
 
     fn prepare(&self, arguments: Object, mut context: CallContext) -> BoxFuture<'_, Result<Prepared, ErrorPayload>> {

@@ -21,7 +21,7 @@ pub use versions::{FileStamp, FileVersion, FileVersions, WriteGuard};
 use std::fmt;
 
 use agent_policy::Facts;
-use agent_protocol::{ErrorPayload, Object, ToolClass, ToolDefinition};
+use agent_protocol::{ErrorPayload, Object, ToolClass, ToolDefinition, ToolRequirement, ToolRoles};
 use futures::future::BoxFuture;
 
 /// Something a model can call, in two phases (TOL-9).
@@ -31,6 +31,16 @@ pub trait Tool: Send + Sync {
 
     /// How its calls are scheduled (RUN-11).
     fn class(&self) -> ToolClass;
+
+    /// Which agents get it (AGT-8). What a tool says here only matters within what its origin and the configuration allow.
+    fn roles(&self) -> ToolRoles {
+        ToolRoles::usual(self.definition())
+    }
+
+    /// What there must be for it to be of use; without it runs are not offered the tool.
+    fn requires(&self) -> Option<ToolRequirement> {
+        None
+    }
 
     /// Looks, and changes nothing: validates, resolves, opens what will be touched, computes what a person should see.
     ///

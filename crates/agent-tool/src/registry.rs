@@ -5,8 +5,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use agent_protocol::{ErrorPayload, Object, Permission, ToolClass, ToolDefinition};
+use agent_protocol::{ErrorPayload, Object, Permission, ToolClass, ToolDefinition, ToolDescriptor, ToolOrigin};
 
+use crate::port::Tool;
 use crate::schema::{ArgumentRules, SubsetViolation, check_subset};
 
 /// Tools by canonical name, each with whatever its owner binds to it: the registry never calls anything. A clone holds the same
@@ -25,20 +26,10 @@ impl<B> Clone for Registry<B> {
 /// A registered tool.
 #[derive(Debug)]
 pub struct Registered<B> {
-    definition: ToolDefinition,
-    class: ToolClass,
+    descriptor: Arc<ToolDescriptor>,
     binding: B,
     /// Compiled when the first call comes, as most tools of a run are never called.
     rules: OnceLock<Result<ArgumentRules, ErrorPayload>>,
-}
-
-/// Which input schemas are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SchemaRule {
-    /// Only the subset every provider takes (TOL-2, TOL-7).
-    Subset,
-    /// Any JSON Schema: tools of other people (MCP-6). Whether a provider takes it is checked elsewhere.
-    Any,
 }
 
 /// Why a tool was not registered.
@@ -85,39 +76,26 @@ impl<B> Registry<B> {
         Self::default()
     }
 
-    /// Adds a tool whose schema keeps to the subset.
+    /// Adds a tool. Its origin decides which names it may have (TOL-1), and whether its schema must keep to the subset that every
+    /// provider takes (TOL-2, TOL-7): tools of MCP servers come with any schema, and whether a provider takes it is checked
+    /// elsewhere (MCP-6).
     ///
     /// # Errors
-    /// If the name is taken or unusable, or the schema outside the subset.
-    pub fn register(&mut self, definition: ToolDefinition, class: ToolClass, binding: B) -> Result<(), RegisterError> {
-        self.register_under(SchemaRule::Subset, definition, class, binding)
-    }
-
-    /// Adds a tool under the given rule.
-    ///
-    /// # Errors
-    /// If the name is taken or unusable, or the schema against the rule.
-    pub fn register_under(
-        &mut self,
-        rule: SchemaRule,
-        definition: ToolDefinition,
-        class: ToolClass,
-        binding: B,
-    ) -> Result<(), RegisterError> {
-        let name = definition.name.clone();
-        if let Some(reason) = name_fault(&name) {
+    /// If the name is taken, unusable or not for this origin, or the schema outside the subset.
+    pub fn register(&mut self, mut tool: ToolDescriptor, binding: B) -> Result<(), RegisterError> {
+        let name = tool.definition.name.clone();
+        if let Some(reason) = name_fault(&name, &tool.origin) {
             return Err(RegisterError::Name { name, reason });
         }
         if self.tools.contains_key(&name) {
             return Err(RegisterError::Duplicate { name });
         }
-        if rule == SchemaRule::Subset
-            && let Err(source) = check_subset(&definition.input_schema)
-        {
+        let any_schema = matches!(tool.origin, ToolOrigin::Mcp { .. });
+        if !any_schema && let Err(source) = check_subset(&tool.definition.input_schema) {
             return Err(RegisterError::Schema { name, source });
         }
-        let class = scheduling(&definition, class);
-        let registered = Registered { definition, class, binding, rules: OnceLock::new() };
+        tool.class = scheduling(&tool.definition, tool.class);
+        let registered = Registered { descriptor: Arc::new(tool), binding, rules: OnceLock::new() };
         self.tools.insert(name, Arc::new(registered));
         Ok(())
     }
@@ -139,17 +117,45 @@ impl<B> Registry<B> {
     }
 }
 
+impl Registry<Arc<dyn Tool>> {
+    /// Adds a tool from somewhere. The origin is the caller's word, and never the tool's.
+    ///
+    /// # Errors
+    /// As [`Self::register`].
+    pub fn add(&mut self, origin: ToolOrigin, tool: Arc<dyn Tool>) -> Result<(), RegisterError> {
+        self.register(describe(origin, tool.as_ref()), tool)
+    }
+}
+
+/// What a tool says of itself, together with where it comes from.
+#[must_use]
+pub fn describe(origin: ToolOrigin, tool: &dyn Tool) -> ToolDescriptor {
+    ToolDescriptor {
+        definition: tool.definition().clone(),
+        origin,
+        class: tool.class(),
+        roles: tool.roles(),
+        requires: tool.requires(),
+    }
+}
+
 impl<B> Registered<B> {
-    /// What the tool says of itself.
+    /// What is known of the tool.
+    #[must_use]
+    pub fn descriptor(&self) -> &Arc<ToolDescriptor> {
+        &self.descriptor
+    }
+
+    /// What the tool says of itself, in the contract's form.
     #[must_use]
     pub fn definition(&self) -> &ToolDefinition {
-        &self.definition
+        &self.descriptor.definition
     }
 
     /// How its calls are scheduled.
     #[must_use]
     pub fn class(&self) -> ToolClass {
-        self.class
+        self.descriptor.class
     }
 
     /// What its owner bound to it.
@@ -164,8 +170,8 @@ impl<B> Registered<B> {
     /// # Errors
     /// `validation_error` that names each place and what is expected there (RUN-16).
     pub fn check_arguments(&self, arguments: Object) -> Result<Object, ErrorPayload> {
-        let rules = self.rules.get_or_init(|| ArgumentRules::compile(&self.definition));
-        rules.as_ref().map_err(Clone::clone)?.check(&self.definition, arguments)
+        let rules = self.rules.get_or_init(|| ArgumentRules::compile(self.definition()));
+        rules.as_ref().map_err(Clone::clone)?.check(self.definition(), arguments)
     }
 }
 
@@ -176,7 +182,7 @@ fn scheduling(definition: &ToolDefinition, claimed: ToolClass) -> ToolClass {
     if may_change && claimed == ToolClass::Readonly { ToolClass::Write } else { claimed }
 }
 
-fn name_fault(name: &str) -> Option<&'static str> {
+fn name_fault(name: &str, origin: &ToolOrigin) -> Option<&'static str> {
     let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if name.is_empty() {
         Some("it is empty")
@@ -184,6 +190,14 @@ fn name_fault(name: &str) -> Option<&'static str> {
         Some("it is longer than 256 bytes")
     } else if !name.chars().all(known) {
         Some("only A-Z a-z 0-9 . _ and - are allowed")
+    } else if !origin.may_use_name(name) {
+        Some(match origin {
+            ToolOrigin::Core => "core's own tools are called agent. or internal. and a name",
+            ToolOrigin::Builtin | ToolOrigin::Program => {
+                "agent., internal. and mcp. are for core's own tools and those of MCP servers"
+            }
+            ToolOrigin::Mcp { .. } => "tools of an MCP server are called mcp., the server's name, a dot and a name",
+        })
     } else {
         None
     }

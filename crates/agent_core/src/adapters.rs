@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agent_config::ModelConfig;
 use agent_engine::ModelSettings;
-use agent_llm::{ProviderAdapter, ProviderError, ProviderRegistry};
+use agent_llm::{ProviderAdapter, ProviderError, SharedProviders};
 use agent_runtime::{Memory, MemoryModel, RawExchanges};
 
 use crate::settings::{Roles, Settings, model_settings};
@@ -12,7 +12,7 @@ use crate::settings::{Roles, Settings, model_settings};
 /// Makes connections, each once.
 pub(crate) struct Adapters<'a> {
     settings: &'a Settings<'a>,
-    providers: &'a ProviderRegistry,
+    providers: &'a SharedProviders,
     raw: Option<&'a RawExchanges>,
     made: Vec<(ModelConfig, Arc<dyn ProviderAdapter>)>,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Adapters<'a> {
 impl<'a> Adapters<'a> {
     pub(crate) fn new(
         settings: &'a Settings<'a>,
-        providers: &'a ProviderRegistry,
+        providers: &'a SharedProviders,
         raw: Option<&'a RawExchanges>,
     ) -> Self {
         Self { settings, providers, raw, made: Vec::new() }

@@ -13,10 +13,10 @@ pub use agent_config::{
 pub use agent_engine::{BranchError, BudgetError, RebuildError};
 pub use agent_library::memory::MemoryError;
 pub use agent_llm::{ProviderCause, ProviderError};
-pub use agent_policy::RulesError;
+pub use agent_policy::{DefinitionError, RulesError};
 pub use agent_protocol::{ErrorCode, ErrorPayload, ErrorType};
 pub use agent_redact::{PatternsError, SecretsError};
-pub use agent_runtime::RuntimeError;
+pub use agent_runtime::{PackagedDefinitionError, RuntimeError};
 pub use agent_store::{Cause, StoreError};
 pub use agent_tool::RegisterError;
 
@@ -60,6 +60,9 @@ pub enum BuildError {
     /// A tool cannot be registered.
     #[error(transparent)]
     Tool(#[from] RegisterError),
+    /// A packaged agent definition cannot be used.
+    #[error(transparent)]
+    Definition(#[from] PackagedDefinitionError),
     /// The context window is too small for what must be in it.
     #[error("{origin}: {source}")]
     Budget {
@@ -94,6 +97,7 @@ impl BuildError {
             Self::NoCurrentDir | Self::Project { .. } | Self::Tool(_) | Self::NothingStored { .. } => {
                 ErrorCode::ValidationError
             }
+            Self::Definition(_) => ErrorCode::InternalError,
             Self::Provider(error) => error.payload().code,
             Self::Store(error) => error.code(),
         }

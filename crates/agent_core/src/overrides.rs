@@ -1,9 +1,9 @@
-//! `tools.overrides`, and which names are not for everybody.
+//! `tools.overrides`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use agent_tool::{Overridden, RegisterError, Tool, ToolOverride};
+use agent_tool::{Overridden, Tool, ToolOverride};
 
 /// What the configuration changes about tools, by their names.
 #[derive(Debug, Default)]
@@ -20,17 +20,5 @@ impl Overrides {
             Some(change) => Arc::new(Overridden::new(tool, change.clone())),
             None => tool,
         }
-    }
-
-    /// A tool that is not core's: what core's names promise, above all not to need asking, is not for it.
-    pub(crate) fn foreign(&self, tool: Arc<dyn Tool>) -> Result<Arc<dyn Tool>, RegisterError> {
-        let definition = tool.definition();
-        if definition.is_of_core() || definition.name.starts_with("mcp.") {
-            return Err(RegisterError::Name {
-                name: definition.name.clone(),
-                reason: "agent., internal. and mcp. are for core\'s own tools and those of MCP servers",
-            });
-        }
-        Ok(self.apply(tool))
     }
 }

@@ -10,5 +10,5 @@
 //! });
 //! ```
 
-pub use agent_protocol::{DecisionKind, PermissionDecision, PermissionRequest};
+pub use agent_protocol::{DecisionKind, PermissionDecision, PermissionRequest, path_from_text};
 pub use agent_runtime::{CallbackError, PermissionCallback};

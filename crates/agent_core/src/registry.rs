@@ -5,6 +5,7 @@ use std::sync::Arc;
 use agent_code::code_tools;
 use agent_engine::Budgets;
 use agent_policy::PathRules;
+use agent_protocol::ToolOrigin;
 use agent_runtime::{Memory, RuntimeSettings, check_budgets, core_tools};
 use agent_tool::{Registry, Tool};
 
@@ -21,17 +22,20 @@ pub(crate) fn registry(
     rules: &Arc<PathRules>,
     overrides: &Overrides,
     memory: Option<&Memory>,
-    own: Vec<Arc<dyn Tool>>,
+    own: &[Arc<dyn Tool>],
 ) -> Result<Registry<Arc<dyn Tool>>, BuildError> {
-    let mut other = code_tools(settings.code_tools(Arc::clone(rules)));
-    other = other.into_iter().map(|tool| overrides.apply(tool)).collect();
-    other.extend(memory.map(|memory| overrides.apply(memory.recall_tool())));
-    for tool in own {
-        other.push(overrides.foreign(tool)?);
-    }
+    let packaged = code_tools(settings.code_tools(Arc::clone(rules)));
+    let recall = memory.map(Memory::recall_tool);
     let with_room = |skill_tokens| {
-        let core = core_tools(&settings.core_tools(skill_tokens)).into_iter().map(|tool| overrides.apply(tool));
-        registered(core.chain(other.iter().cloned()))
+        let mut registry = Registry::new();
+        let core = core_tools(&settings.core_tools(skill_tokens)).into_iter().chain(recall.clone());
+        let core = core.map(|tool| (ToolOrigin::Core, tool));
+        let packaged = packaged.iter().map(|tool| (ToolOrigin::Builtin, Arc::clone(tool)));
+        let own = own.iter().map(|tool| (ToolOrigin::Program, Arc::clone(tool)));
+        for (origin, tool) in core.chain(packaged).chain(own) {
+            registry.add(origin, overrides.apply(tool))?;
+        }
+        Ok::<_, BuildError>(registry)
     };
     // How much room a skill has depends on what all definitions take. Where they leave none, the budgets are refused later.
     let measured = check_budgets(&settings.runtime(&settings.roles()?), &with_room(0)?);
@@ -42,14 +46,6 @@ pub(crate) fn registry(
 /// there only with skills and memories.
 fn skill_room(budgets: &Budgets) -> u64 {
     budgets.messages.saturating_sub(budgets.catalogs + ONLY_IN_SOME_RUNS) / 4
-}
-
-fn registered(tools: impl Iterator<Item = Arc<dyn Tool>>) -> Result<Registry<Arc<dyn Tool>>, BuildError> {
-    let mut registry = Registry::new();
-    for tool in tools {
-        registry.register(tool.definition().clone(), tool.class(), tool)?;
-    }
-    Ok(registry)
 }
 
 /// How the context window is shared out with these tools.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_code::{CodeLimits, CodeToolSettings};
+use agent_code::{CodeLimits, CodeToolSettings, RUN_COMMAND};
 use agent_config::{
     Config, MemoryCategory, ModelConfig, Places as ConfigPlaces, ProfileError, ToolPermission, UnattendedWrites,
     Verdict as Stance,
@@ -29,9 +29,6 @@ use crate::overrides::Overrides;
 
 /// How long a commit waits for another program that has the database locked.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// The tool that has time limits of its own.
-const RUN_COMMAND: &str = "code.run_command";
 
 /// A configuration and the folders it is about.
 pub(crate) struct Settings<'c> {

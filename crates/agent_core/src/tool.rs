@@ -5,12 +5,15 @@
 mod status;
 
 pub use agent_policy::{Access, CodeFile, Command, Facts, Target, TargetKind, Withheld};
-pub use agent_protocol::{Permission, ToolCall, ToolClass, ToolDefinition, ToolResult};
+pub use agent_protocol::{
+    Permission, RoleAccess, ToolCall, ToolClass, ToolDefinition, ToolRequirement, ToolResult, ToolRoles,
+};
 pub use agent_redact::{KnownSecrets, Redacted, SecretStream};
 pub use agent_tool::{
     ArtifactFile, ArtifactSink, CallContext, ChildAgents, ChildKind, ChildReport, ChildTask, ContextNode, EffectGuard,
-    Fence, FenceClosed, FileStamp, FileVersion, FileVersions, FnTool, LoadedContext, NoChildren, NothingLoaded,
-    Prepared, PreparedCall, ProgressSink, SchemaRule, SubsetViolation, Tool, ToolOutput, WriteGuard, reference,
+    Fence, FenceClosed, FileStamp, FileVersion, FileVersions, FnTool, HandlerReply, LoadedContext, NoChildren,
+    NothingLoaded, Prepared, PreparedCall, ProgressSink, SubsetViolation, Tool, ToolOutput, ToolRegistry, WriteGuard,
+    reference,
 };
 
 pub use status::{ToolStatus, inspect};

@@ -1,5 +1,6 @@
 use std::{collections::BTreeMap, path::Path};
 
+use agent_protocol::{Permission, ToolRoles};
 use agent_tool::{Registry, check_subset};
 use serde_json::{Value, json};
 
@@ -33,6 +34,18 @@ fn definitions_are_small() {
     let tools = code_tools(Tree::new("small").settings());
     let bytes: usize = tools.iter().map(|tool| sent(tool.definition()).to_string().len()).sum();
     assert!(bytes <= 3000, "{bytes} bytes");
+}
+
+/// AGT-8, WRK-8: everybody may read; a child writes and runs commands only where it was started with these tools.
+#[test]
+fn children_read_by_default() {
+    for tool in code_tools(Tree::new("roles").settings()) {
+        let expected = match tool.definition().permission {
+            Permission::Readonly => ToolRoles::ALL,
+            Permission::Write => ToolRoles::CHILDREN_ON_REQUEST,
+        };
+        assert_eq!((tool.roles(), tool.requires()), (expected, None), "{}", tool.definition().name);
+    }
 }
 
 /// The contract's names, permissions, tags, parameters and defaults.
@@ -72,7 +85,7 @@ fn tools_register_and_check_their_arguments() {
     let mut registry = Registry::new();
     for tool in code_tools(Tree::new("register").settings()) {
         assert_eq!(check_subset(&tool.definition().input_schema), Ok(()));
-        registry.register(tool.definition().clone(), tool.class(), tool).unwrap();
+        registry.add(agent_protocol::ToolOrigin::Builtin, tool).unwrap();
     }
     let check = |name: &str, arguments: Value| {
         registry.get(name).unwrap().check_arguments(crate::testing::object(arguments)).map_err(|error| error.message)

@@ -10,8 +10,8 @@ use crate::{
     testing::{command, edit_file, places, read_file, rules, rules_for, run_command, target, tool, touching},
 };
 
-fn judge(definition: &ToolDefinition, facts: &Facts) -> Verdict {
-    decide(definition, facts, &rules(), &PolicySettings::default(), &Grants::new())
+fn judge(tool: &ToolDescriptor, facts: &Facts) -> Verdict {
+    decide(tool, facts, &rules(), &PolicySettings::default(), &Grants::new())
 }
 
 #[track_caller]
@@ -23,16 +23,16 @@ fn question(verdict: Verdict) -> Question {
 }
 
 #[track_caller]
-fn asks(definition: &ToolDefinition, facts: &Facts, because: &str) -> Question {
-    let question = question(judge(definition, facts));
+fn asks(tool: &ToolDescriptor, facts: &Facts, because: &str) -> Question {
+    let question = question(judge(tool, facts));
     let reasons = question.reasons.join("\n");
     assert!(reasons.contains(because), "{because:?} not in:\n{reasons}");
     question
 }
 
 #[track_caller]
-fn allows(definition: &ToolDefinition, facts: &Facts) {
-    let verdict = judge(definition, facts);
+fn allows(tool: &ToolDescriptor, facts: &Facts) {
+    let verdict = judge(tool, facts);
     assert!(matches!(verdict, Verdict::Allow { .. }), "{verdict:?}");
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use agent_library::instructions::{InstructionCatalog, ScanLimits};
 use agent_library::skills::SkillCatalog;
 use agent_policy::PathRules;
+use agent_protocol::{ToolDescriptor, ToolRequirement};
 
 use crate::memory::VisibleMemories;
 use crate::settings::ContextPlaces;
@@ -44,11 +45,12 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    pub(crate) fn holds(self, tool: &str) -> bool {
-        match tool {
-            "internal.load_skill" => self.skills,
-            "internal.recall_memory" => self.memories,
-            _ => true,
+    /// Whether the tool has what it needs.
+    pub(crate) fn serves(self, tool: &ToolDescriptor) -> bool {
+        match tool.requires {
+            Some(ToolRequirement::Skills) => self.skills,
+            Some(ToolRequirement::Memories) => self.memories,
+            None => true,
         }
     }
 }

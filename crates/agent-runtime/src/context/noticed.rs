@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agent_engine::{AfterNode, ContextMark, keys};
-use agent_protocol::{ContentBlock, Object, Permission, ToolCallId, ToolDefinition};
+use agent_protocol::{ContentBlock, Object, Permission, ToolCallId, ToolDescriptor};
 use agent_tool::{ContextNode, ToolOutput};
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::loaded::Loaded;
 
 /// The nodes a call adds to the conversation; what its result says of an instruction file is put into it.
 pub(crate) fn noticed(
-    tool: &ToolDefinition,
+    tool: &ToolDescriptor,
     files: &InstructionFiles,
     loaded: &Loaded,
     call: &ToolCallId,
@@ -22,7 +22,7 @@ pub(crate) fn noticed(
     let (touched, hash) = (fact(keys::READ_PATH), fact(keys::READ_HASH));
     // Only who has read a file knows its hash, also where the configuration makes reading ask.
     let is_reading = hash.is_some();
-    if tool.permission != Permission::Readonly && !is_reading {
+    if tool.definition.permission != Permission::Readonly && !is_reading {
         // Also where it failed: half of something may be there.
         match &touched {
             Some(path) => files.changes().written(Path::new(path)),

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use agent_engine::{ContextMark, TokenCounter, keys};
 use agent_library::memory::{MemoryEntry, MemoryId, MemoryListing};
 use agent_policy::Facts;
-use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeType, Object, Permission, ToolClass, ToolDefinition};
+use agent_protocol::{
+    ContentBlock, ErrorCode, ErrorPayload, NodeType, Object, Permission, ToolClass, ToolDefinition, ToolRequirement,
+    ToolRoles,
+};
 use agent_redact::within;
 use agent_tool::{CallContext, ContextNode, Prepared, Tool, ToolOutput, input_schema};
 use futures::FutureExt;
@@ -71,6 +74,14 @@ impl Tool for RecallMemory {
 
     fn class(&self) -> ToolClass {
         ToolClass::Ordered
+    }
+
+    fn roles(&self) -> ToolRoles {
+        ToolRoles::ROOT
+    }
+
+    fn requires(&self) -> Option<ToolRequirement> {
+        Some(ToolRequirement::Memories)
     }
 
     fn prepare(&self, arguments: Object, context: CallContext) -> BoxFuture<'_, Result<Prepared, ErrorPayload>> {

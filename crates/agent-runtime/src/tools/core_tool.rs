@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use agent_policy::Facts;
-use agent_protocol::{ErrorCode, ErrorPayload, Object, Permission, ToolClass, ToolDefinition};
+use agent_protocol::{
+    ErrorCode, ErrorPayload, Object, Permission, ToolClass, ToolDefinition, ToolRequirement, ToolRoles,
+};
 use agent_redact::within;
 use agent_tool::{CallContext, Prepared, Tool, ToolOutput, input_schema};
 use futures::FutureExt;
@@ -22,6 +24,10 @@ pub(super) trait CoreTool: Send + Sync + 'static {
     const NAME: &'static str;
     /// What kind of tool it is.
     const TAGS: &'static [&'static str];
+    /// Which agents get it (11-agents).
+    const ROLES: ToolRoles;
+    /// What it needs to be of use.
+    const REQUIRES: Option<ToolRequirement> = None;
 
     /// What a call is about, in one line.
     fn about(&self, input: &Self::Input) -> String;
@@ -58,6 +64,14 @@ impl<T: CoreTool> Tool for Core<T> {
 
     fn class(&self) -> ToolClass {
         ToolClass::Ordered
+    }
+
+    fn roles(&self) -> ToolRoles {
+        T::ROLES
+    }
+
+    fn requires(&self) -> Option<ToolRequirement> {
+        T::REQUIRES
     }
 
     fn prepare(&self, arguments: Object, context: CallContext) -> BoxFuture<'_, Result<Prepared, ErrorPayload>> {

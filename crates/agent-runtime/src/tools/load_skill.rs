@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use agent_engine::{ContextMark, TokenCounter, keys};
 use agent_library::frontmatter::{self, MAX_BLOCK};
 use agent_library::skills::{SkillBody, SkillCatalog, SkillError};
-use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeType, Object};
+use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeType, Object, ToolRequirement, ToolRoles};
 use agent_tool::{CallContext, ContextNode, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -40,6 +40,8 @@ impl CoreTool for LoadSkill {
     type Input = Input;
     const NAME: &'static str = "internal.load_skill";
     const TAGS: &'static [&'static str] = &["internal", "skill", "readonly"];
+    const ROLES: ToolRoles = ToolRoles::ALL;
+    const REQUIRES: Option<ToolRequirement> = Some(ToolRequirement::Skills);
 
     fn about(&self, input: &Input) -> String {
         input.name.clone()

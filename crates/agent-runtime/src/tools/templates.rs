@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use agent_engine::keys;
 use agent_library::{Asset, AssetId};
-use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeType, Object};
+use agent_protocol::{AgentRole, ContentBlock, ErrorCode, ErrorPayload, NodeType, Object, ToolRoles};
 use agent_tool::{CallContext, ContextNode, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -41,6 +41,7 @@ impl CoreTool for PlanTemplate {
     type Input = PlanInput;
     const NAME: &'static str = "agent.plan_template";
     const TAGS: &'static [&'static str] = &["agent", "plan", "readonly"];
+    const ROLES: ToolRoles = ToolRoles::ROOT;
 
     fn about(&self, input: &PlanInput) -> String {
         one_line(input.goal.as_deref().unwrap_or_default())
@@ -86,6 +87,7 @@ impl CoreTool for TaskTemplate {
     type Input = TaskInput;
     const NAME: &'static str = "agent.task_template";
     const TAGS: &'static [&'static str] = &["agent", "task", "readonly"];
+    const ROLES: ToolRoles = ToolRoles::only(&[AgentRole::Orchestrator]);
 
     fn about(&self, input: &TaskInput) -> String {
         one_line(input.goal.as_deref().unwrap_or_default())

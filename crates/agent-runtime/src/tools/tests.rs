@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use agent_engine::{ContextMark, TokenCounter, fixed_parts};
 use agent_protocol::{
-    AgentId, ContentBlock, ErrorCode, ErrorPayload, NodeType, Permission, RunId, SessionId, SystemPrompt, ToolCallId,
-    ToolClass, ToolList,
+    AgentId, AgentRole, ContentBlock, ErrorCode, ErrorPayload, NodeType, Permission, RoleAccess, RunId, SessionId,
+    SystemPrompt, ToolCallId, ToolClass, ToolList, ToolOrigin, ToolRequirement,
 };
 use agent_redact::KnownSecrets;
 use agent_testkit::scratch;
@@ -100,7 +100,7 @@ impl Home {
 fn registry(settings: &CoreToolSettings) -> Registry<Arc<dyn Tool>> {
     let mut registry = Registry::new();
     for tool in core_tools(settings) {
-        registry.register(tool.definition().clone(), tool.class(), tool).unwrap();
+        registry.add(ToolOrigin::Core, tool).unwrap();
     }
     registry
 }
@@ -139,7 +139,7 @@ fn definitions_are_the_contracts() {
     let mut shapes = Vec::new();
     for tool in registry.iter() {
         let definition = tool.definition();
-        assert!(definition.is_of_core() && definition.permission == Permission::Readonly);
+        assert!(tool.descriptor().is_of_core() && definition.permission == Permission::Readonly);
         assert_eq!(tool.class(), ToolClass::Ordered);
         let schema = &definition.input_schema;
         let parameters: Vec<_> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
@@ -150,6 +150,24 @@ fn definitions_are_the_contracts() {
         shapes,
         ["agent.plan_template(goal, suggested_dir) 0", "agent.task_template(goal) 0", "internal.load_skill(name) 1"]
     );
+}
+
+/// TOL-4: the rows of the table of roles that there are tools for, and what a tool needs to be offered.
+#[test]
+fn roles_are_the_tables() {
+    let registry = registry(&Home::new("roles").settings(100));
+    let everybody = ["main", "orchestrator", "sub", "fork", "worker"];
+    for (name, roles, requires) in [
+        ("agent.plan_template", &everybody[..2], None),
+        ("agent.task_template", &everybody[1..2], None),
+        ("internal.load_skill", &everybody[..], Some(ToolRequirement::Skills)),
+    ] {
+        let tool = registry.get(name).unwrap().descriptor();
+        let has = |role: &&AgentRole| tool.roles.access(**role) == RoleAccess::ByDefault;
+        let found: Vec<_> = AgentRole::ALL.iter().filter(has).map(|role| role.as_str()).collect();
+        assert_eq!((found, tool.requires), (roles.to_vec(), requires), "{name}");
+    }
+    assert_eq!(registry.iter().count(), 3, "every tool is in the table above");
 }
 
 /// AST-4: what a run pays for them in every request.

@@ -13,10 +13,10 @@ use rusqlite::{Connection, OpenFlags};
 use super::fault::{Access, Fault, Outcome, Site};
 use super::migrate::{self, MIGRATIONS};
 use super::sql;
-use crate::encoded::percent_encoded;
 use crate::error::StoreError;
 use crate::private;
 use crate::settings::Clock;
+use agent_protocol::percent_encoded;
 
 /// Statements a connection keeps prepared: all of them.
 const STATEMENTS: usize = 96;

@@ -41,6 +41,8 @@ fn stricter() {
     assert_eq!(tool.definition().tags, ["mine", "network"]);
     let same = overridden(|_, _| async { Ok(Value::Null) }, ToolOverride::default());
     assert_eq!((same.definition(), same.class()), (&definition(), ToolClass::Readonly));
+    // AGT-8: what may change things is in no child's default set.
+    assert_eq!((tool.roles(), same.roles()), (ToolRoles::CHILDREN_ON_REQUEST, ToolRoles::ALL));
 }
 
 /// ERR-6: a call that runs out of time is stopped and says so; one that is done in time is left alone.

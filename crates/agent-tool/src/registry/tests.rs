@@ -1,5 +1,5 @@
 use super::*;
-use agent_protocol::{ErrorCode, Permission};
+use agent_protocol::{ErrorCode, Permission, ToolRoles};
 use serde_json::{Value, json};
 
 fn definition(name: &str, input_schema: Value) -> ToolDefinition {
@@ -13,8 +13,17 @@ fn definition(name: &str, input_schema: Value) -> ToolDefinition {
     }
 }
 
+fn described(origin: ToolOrigin, definition: ToolDefinition, class: ToolClass) -> ToolDescriptor {
+    let roles = ToolRoles::usual(&definition);
+    ToolDescriptor { definition, origin, class, roles, requires: None }
+}
+
 fn register(registry: &mut Registry<u8>, name: &str, schema: Value, binding: u8) -> Result<(), RegisterError> {
-    registry.register(definition(name, schema), ToolClass::Readonly, binding)
+    registry.register(described(ToolOrigin::Builtin, definition(name, schema), ToolClass::Readonly), binding)
+}
+
+fn mcp() -> ToolOrigin {
+    ToolOrigin::Mcp { server: "x".to_owned() }
 }
 
 /// TOL-1: a duplicate is an error, and the first stays.
@@ -35,6 +44,30 @@ fn names_are_plain() {
     }
 }
 
+/// TOL-1, PRM-13: a name belongs to an origin, so that nobody else's tool passes for one of core's.
+#[test]
+fn names_are_for_their_origin() {
+    for (origin, name, is_taken) in [
+        (ToolOrigin::Core, "agent.x", true),
+        (ToolOrigin::Core, "code.x", false),
+        (ToolOrigin::Builtin, "code.x", true),
+        (ToolOrigin::Builtin, "internal.x", false),
+        (ToolOrigin::Program, "my.x", true),
+        (ToolOrigin::Program, "agent.x", false),
+        (ToolOrigin::Program, "internal.x", false),
+        (ToolOrigin::Program, "mcp.x.y", false),
+        (mcp(), "mcp.x.y", true),
+        (mcp(), "mcp.z.y", false),
+        (mcp(), "agent.x", false),
+    ] {
+        let tool = described(origin.clone(), definition(name, json!({"type": "object"})), ToolClass::Readonly);
+        let mut registry = Registry::new();
+        let result = registry.register(tool, 1);
+        assert_eq!(result.is_ok(), is_taken, "{origin:?} {name}: {result:?}");
+        assert_eq!(registry.get(name).map(|tool| tool.descriptor().origin.clone()), is_taken.then_some(origin));
+    }
+}
+
 /// RUN-11, RUN-13: what may change the world is scheduled as such, whatever it claims; other classes stay.
 #[test]
 fn classes_are_not_believed_blindly() {
@@ -43,7 +76,7 @@ fn classes_are_not_believed_blindly() {
         definition.permission = permission;
         definition.tags = tags.iter().map(|&tag| tag.to_owned()).collect();
         let mut registry = Registry::new();
-        registry.register(definition, claimed, 1).unwrap();
+        registry.register(described(ToolOrigin::Program, definition, claimed), 1).unwrap();
         registry.get("x.y").unwrap().class()
     };
     assert_eq!(class(Permission::Readonly, &[], ToolClass::Readonly), ToolClass::Readonly);
@@ -65,7 +98,7 @@ fn schemas_are_checked_at_registration() {
     };
     assert_eq!(source.pointer, "/properties/a/oneOf");
     assert!(registry.get("x.y").is_none());
-    registry.register_under(SchemaRule::Any, definition("mcp.x.y", schema), ToolClass::Write, 1).unwrap();
+    registry.register(described(mcp(), definition("mcp.x.y", schema), ToolClass::Write), 1).unwrap();
     assert_eq!(registry.names().collect::<Vec<_>>(), ["mcp.x.y"]);
 }
 
@@ -74,7 +107,7 @@ fn schemas_are_checked_at_registration() {
 fn a_broken_foreign_schema_fails_its_calls() {
     let mut registry = Registry::new();
     let broken = definition("mcp.x.y", json!({"type": "object", "properties": {"a": {"$ref": "https://x.invalid/s"}}}));
-    registry.register_under(SchemaRule::Any, broken, ToolClass::Write, 1).unwrap();
+    registry.register(described(mcp(), broken, ToolClass::Write), 1).unwrap();
     let error = registry.get("mcp.x.y").unwrap().check_arguments(Object::new()).unwrap_err();
     assert_eq!(error.code, ErrorCode::ToolNotAvailable);
 }

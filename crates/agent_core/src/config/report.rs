@@ -7,7 +7,7 @@ use agent_engine::Budgets;
 use agent_library::AssetId;
 use agent_library::instructions::{InstructionCatalog, ScanLimits};
 use agent_library::skills::SkillCatalog;
-use agent_llm::ProviderRegistry;
+use agent_llm::{ProviderRegistry, SharedProviders};
 
 use super::location::Location;
 use crate::adapters::Adapters;
@@ -61,12 +61,12 @@ pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
     let loaded = location.load(Environment::look())?;
     let settings = loaded.settings();
     let model = &loaded.config.model;
-    let (roles, providers) = (settings.roles()?, ProviderRegistry::with_builtin());
+    let (roles, providers) = (settings.roles()?, SharedProviders::from(ProviderRegistry::with_builtin()));
     let mut adapters = Adapters::new(&settings, &providers, None);
     adapters.of(model, "the main model", "model.api_key_env")?;
     let memory = adapters.memory(&roles)?;
     let rules = Arc::new(settings.rules()?);
-    let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), Vec::new())?;
+    let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), &[])?;
     let budgets = budgets(&settings.runtime(&roles), &tools, &loaded.origin)?;
     settings.secrets()?;
     let places = settings.context_places();

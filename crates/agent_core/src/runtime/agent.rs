@@ -1,19 +1,20 @@
 //! The runtime as users see it.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use agent_archive::{
     Archive, ArtifactCleanup, CleanupResult, Replay, RunInspection, SessionHit, SessionListing, TurnInspection,
 };
+use agent_llm::{ProviderError, ProviderFactory, SharedProviders};
+use agent_policy::{DefinitionError, DefinitionRegistry};
 use agent_protocol::{
-    ArtifactId, ErrorPayload, Node, NodeId, Object, Permission, RunId, RuntimeEvent, SessionId, ToolClass,
-    ToolDefinition,
+    AgentDefinition, AgentDefinitionInfo, ArtifactId, DefinitionSource, ErrorPayload, Node, NodeId, Object, RunId,
+    RuntimeEvent, SessionId, ToolDefinition,
 };
 use agent_runtime::{Background, RunHandle, Runtime, RuntimeError, StartOptions, UserMessage};
 use agent_store::{DeletedArtifacts, DeletedSession, SessionFilter};
-use agent_tool::{CallContext, FnTool, RegisterError, Tool};
+use agent_tool::{CallContext, FnTool, HandlerReply, RegisterError, Tool};
 use futures::FutureExt;
-use serde_json::Value;
 
 use crate::overrides::Overrides;
 
@@ -26,6 +27,10 @@ pub struct AgentRuntime {
     pub(super) inner: Runtime,
     pub(super) overrides: Arc<Overrides>,
     pub(super) archive: Archive,
+    /// The providers that adapters are built from; more may be registered at any time.
+    pub(super) providers: SharedProviders,
+    /// The agent definitions there are.
+    pub(super) definitions: Arc<RwLock<DefinitionRegistry>>,
 }
 
 impl AgentRuntime {
@@ -42,23 +47,47 @@ impl AgentRuntime {
         self.inner.start(message, options).await
     }
 
+    /// Adds a provider, for the runs and agents that start from now on and whose model profile names its key.
+    ///
+    /// # Errors
+    /// If the key is taken.
+    pub fn register_provider(&self, key: impl Into<String>, factory: ProviderFactory) -> Result<(), ProviderError> {
+        self.providers.register(key, factory)
+    }
+
+    /// Adds an agent definition; its source is `code`, whatever it says. With `overrides` it takes the place of a packaged
+    /// definition or one of the user's (AGD-2).
+    ///
+    /// # Errors
+    /// [`DefinitionError`]: an id that is taken, an override of what is not there or may not be replaced, a field that is not as it
+    /// has to be. Then nothing has changed.
+    pub fn register_agent_definition(&self, definition: AgentDefinition) -> Result<(), DefinitionError> {
+        let definition = AgentDefinition { source: DefinitionSource::Code, ..definition };
+        let mut definitions = self.definitions.write().unwrap_or_else(PoisonError::into_inner);
+        definitions.register(definition, &|name| self.inner.has_tool(name))
+    }
+
+    /// The agent definitions there are, by id, without their instructions (AGD-6).
+    #[must_use]
+    pub fn agent_definitions(&self) -> Vec<AgentDefinitionInfo> {
+        let definitions = self.definitions.read().unwrap_or_else(PoisonError::into_inner);
+        definitions.list(&|name| self.inner.unavailable_to_children(name))
+    }
+
     /// Adds a tool with a plain handler, for the runs that start from now on. The handler gets checked arguments and
-    /// returns any JSON value.
+    /// returns any JSON value, or a [`ToolResult`](agent_protocol::ToolResult).
     ///
     /// A readonly tool's calls may run in parallel; those of a write or dangerous tool run alone and ask first.
     ///
     /// # Errors
     /// A name that is taken, unusable or core's (`agent.`, `internal.`, `mcp.`), an input schema outside the subset that every provider takes (TOL-2).
-    pub fn register_tool<F, R>(&self, definition: ToolDefinition, handler: F) -> Result<(), RegisterError>
+    pub fn register_tool<F, R, T>(&self, definition: ToolDefinition, handler: F) -> Result<(), RegisterError>
     where
         F: Fn(Object, CallContext) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<Value, ErrorPayload>> + Send + 'static,
+        R: Future<Output = Result<T, ErrorPayload>> + Send + 'static,
+        T: Into<HandlerReply>,
     {
-        let class = match definition.permission {
-            Permission::Readonly => ToolClass::Readonly,
-            Permission::Write => ToolClass::Write,
-        };
-        self.register(Arc::new(FnTool::new(definition, class, handler)))
+        self.register(Arc::new(FnTool::of_permission(definition, handler)))
     }
 
     /// Adds a tool that has both phases itself.
@@ -66,7 +95,7 @@ impl AgentRuntime {
     /// # Errors
     /// As [`register_tool`](Self::register_tool).
     pub fn register(&self, tool: Arc<dyn Tool>) -> Result<(), RegisterError> {
-        self.inner.register_tool(self.overrides.foreign(tool)?)
+        self.inner.register_tool(self.overrides.apply(tool))
     }
 
     /// Looks back at what this runtime and others stored. Its methods that change something do not give up sessions that this

@@ -1,14 +1,14 @@
 //! Building a runtime: everything is opened, or nothing is.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use agent_llm::{ProviderError, ProviderFactory, ProviderRegistry};
+use agent_llm::{ProviderError, ProviderFactory, ProviderRegistry, SharedProviders};
 use agent_redact::SecretPatterns;
-use agent_runtime::{PermissionCallback, Ports, RawExchanges, Runtime, RuntimeSettings};
+use agent_runtime::{PermissionCallback, Ports, RawExchanges, Runtime, RuntimeSettings, builtin_definitions};
 use agent_store::{ArtifactWriter, SqliteStore};
-use agent_tool::Tool;
+use agent_tool::{Tool, ToolRegistry};
 
 use super::agent::AgentRuntime;
 use crate::adapters::Adapters;
@@ -123,6 +123,13 @@ impl AgentRuntimeBuilder {
         Ok(self)
     }
 
+    /// The tools of the embedding program, besides the built-in ones and those added with [`tool`](Self::tool).
+    #[must_use]
+    pub fn tool_registry(mut self, registry: &ToolRegistry) -> Self {
+        self.tools.extend(registry.tools().map(Arc::clone));
+        self
+    }
+
     /// Adds a tool besides the built-in ones.
     #[must_use]
     pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
@@ -138,7 +145,7 @@ impl AgentRuntimeBuilder {
     pub async fn build(self) -> Result<AgentRuntime, BuildError> {
         let loaded = self.location.load(Environment::look())?;
         let settings = loaded.settings();
-        let providers = self.providers.unwrap_or_else(ProviderRegistry::with_builtin);
+        let providers = SharedProviders::from(self.providers.unwrap_or_else(ProviderRegistry::with_builtin));
         let raw = self.debug.then(RawExchanges::new);
         let roles = settings.roles()?;
         let mut adapters = Adapters::new(&settings, &providers, raw.as_ref());
@@ -147,13 +154,14 @@ impl AgentRuntimeBuilder {
         let memory = adapters.memory(&roles)?;
         let rules = Arc::new(settings.rules()?);
         let overrides = settings.overrides();
-        let tools = registry(&settings, &rules, &overrides, memory.as_ref(), self.tools)?;
+        let tools = registry(&settings, &rules, &overrides, memory.as_ref(), &self.tools)?;
         let mut runtime_settings =
             RuntimeSettings { permission_timeout: self.permission_timeout, ..settings.runtime(&roles) };
         runtime_settings.compacting.at_end &= !self.short_lived;
         budgets(&runtime_settings, &tools, &loaded.origin)?;
         let secrets = settings.secrets()?;
         let patterns = SecretPatterns::new()?;
+        let definitions = Arc::new(RwLock::new(builtin_definitions()?));
         let store = Arc::new(SqliteStore::open(settings.store()).await?);
         let ports = Ports {
             archive: Arc::clone(&store) as _,
@@ -170,7 +178,7 @@ impl AgentRuntimeBuilder {
             permission: self.permission,
         };
         let inner = Runtime::new(runtime_settings, ports);
-        Ok(AgentRuntime { archive: inner.archive(), inner, overrides: Arc::new(overrides) })
+        Ok(AgentRuntime { archive: inner.archive(), inner, overrides: Arc::new(overrides), providers, definitions })
     }
 }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use agent_library::memory::MemoryStore;
 use agent_library::skills::SkillCatalog;
-use agent_llm::ProviderRegistry;
+use agent_llm::{ProviderRegistry, SharedProviders};
 use agent_policy::{Facts, Grants, Verdict, Withheld, decide};
-use agent_protocol::ToolDefinition;
+use agent_protocol::{AgentRole, ToolDefinition, ToolDescriptor, ToolRequirement};
 use agent_runtime::MemorySettings;
 
 use crate::adapters::Adapters;
@@ -36,26 +36,26 @@ pub fn inspect(location: &Location) -> Result<Vec<ToolStatus>, BuildError> {
     let loaded = location.load(Environment::look())?;
     let settings = loaded.settings();
     let rules = Arc::new(settings.rules()?);
-    let (roles, providers) = (settings.roles()?, ProviderRegistry::with_builtin());
+    let (roles, providers) = (settings.roles()?, SharedProviders::from(ProviderRegistry::with_builtin()));
     let memory = Adapters::new(&settings, &providers, None).memory(&roles)?;
-    let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), Vec::new())?;
+    let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), &[])?;
     let has_skills = !SkillCatalog::scan(&settings.context_places().skills_dir).entries().is_empty();
     let has_memories = settings.memory().is_some_and(|memory| has_memories(&memory));
     let settings = settings.runtime(&roles);
-    let status = |definition: &ToolDefinition| {
-        let verdict = decide(definition, &Facts::default(), &rules, &settings.policy, &Grants::new());
+    let status = |tool: &ToolDescriptor| {
+        let verdict = decide(tool, &Facts::default(), &rules, &settings.policy, &Grants::new());
         ToolStatus {
-            definition: definition.clone(),
-            withheld: settings.tool_scope().withholds(definition),
+            definition: tool.definition.clone(),
+            withheld: settings.tool_scope(AgentRole::Main).withholds(tool),
             asks: matches!(verdict, Verdict::Ask(_)),
-            nothing_to_load: match definition.name.as_str() {
-                "internal.load_skill" => !has_skills,
-                "internal.recall_memory" => !has_memories,
-                _ => false,
+            nothing_to_load: match tool.requires {
+                Some(ToolRequirement::Skills) => !has_skills,
+                Some(ToolRequirement::Memories) => !has_memories,
+                None => false,
             },
         }
     };
-    Ok(tools.iter().map(|tool| status(tool.definition())).collect())
+    Ok(tools.iter().map(|tool| status(tool.descriptor())).collect())
 }
 
 /// Whether this project sees any.

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agent_config::{Config, Places};
-use agent_llm::ProviderRegistry;
+use agent_llm::{ProviderRegistry, SharedProviders};
 use agent_testkit::TestHome;
 use agent_tool::reference;
 
@@ -34,9 +34,9 @@ fn the_page_of_the_tools_is_current() {
     let places = Places { home: home.home.clone(), project: home.project.clone() };
     let settings = Settings { config: &config, places, environment: &environment, database: None };
     let rules = Arc::new(settings.rules().unwrap());
-    let providers = ProviderRegistry::with_builtin();
+    let providers = SharedProviders::from(ProviderRegistry::with_builtin());
     let memory = Adapters::new(&settings, &providers, None).memory(&settings.roles().unwrap()).unwrap();
-    let tools = registry(&settings, &rules, &Overrides::default(), memory.as_ref(), Vec::new()).unwrap();
+    let tools = registry(&settings, &rules, &Overrides::default(), memory.as_ref(), &[]).unwrap();
     let pages: Vec<_> = tools.iter().map(|tool| reference(tool.definition())).collect();
     let text = format!("{TOOLS_HEAD}{}", pages.join("\n"));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tools.md");

@@ -21,6 +21,7 @@ mod permissions;
 mod plans;
 mod policies;
 mod queue;
+mod registries;
 mod runs;
 mod sessions;
 mod skills;

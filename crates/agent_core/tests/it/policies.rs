@@ -240,7 +240,7 @@ async fn overrides() {
     runtime
         .register_tool(slow, |_, context| async move {
             context.cancel.cancelled().await;
-            Err(ErrorPayload::new(agent_core::error::ErrorCode::Cancelled, "stopped"))
+            Err::<Value, _>(ErrorPayload::new(agent_core::error::ErrorCode::Cancelled, "stopped"))
         })
         .unwrap();
     let ran = run(&runtime, "Go.").await;
@@ -406,7 +406,7 @@ async fn shapes_of_secrets_are_not_shown() {
     runtime
         .register_tool(definition("my.fails", Permission::Readonly), move |_, _| {
             let error = ErrorPayload::new(agent_core::error::ErrorCode::InternalError, format!("cannot use {said}"));
-            async { Err(error) }
+            async { Err::<Value, _>(error) }
         })
         .unwrap();
     let ran = run(&runtime, "Look.").await;

@@ -5,7 +5,8 @@
 //! label before each fact, and a row with `:` in place of either goes on with the one above.
 
 use agent_core::PermissionRequest;
-use agent_core::text::escape_for_terminal;
+use agent_core::permission::path_from_text;
+use agent_core::text::{escape_for_terminal, quote_name};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::output::{Breaks, Width, wrapped};
@@ -14,8 +15,8 @@ use crate::output::{Breaks, Width, wrapped};
 pub(super) const TITLE: &str = "allow?";
 /// Asks for the answer, on its line.
 pub(super) const ASKING: &str = "  1, 2 or 3? ";
-/// How many targets are shown one by one: as many as core lists.
-const MAX_TARGETS: usize = 9;
+/// How many targets are shown one by one.
+const MAX_TARGETS: usize = 8;
 /// More reasons than these would push the target off the screen; the gravest come first.
 const MAX_REASONS: usize = 8;
 /// How many characters of each end of a fact are shown. Facts are next to the options, and must leave room for them.
@@ -55,9 +56,9 @@ impl Shown {
 /// What there is to know about the call: labels of at most seven letters, and one line each.
 fn facts(request: &PermissionRequest) -> Vec<(&'static str, String)> {
     let targets = request.target_scope.iter().flat_map(|targets| targets.split('\n'));
-    let mut facts: Vec<_> = some("target", MAX_TARGETS, targets.map(short).collect());
+    let mut facts: Vec<_> = some("target", MAX_TARGETS, targets.map(path).collect());
     facts.extend(request.network_host.as_deref().map(|host| ("host", short(host))));
-    facts.push(("in", short(&request.cwd)));
+    facts.push(("in", path(&request.cwd)));
     if let Some(parent) = &request.parent_agent_id {
         facts.push(("asks", short(&format!("{} {} of {parent}", request.agent_role.as_str(), request.agent_id))));
     }
@@ -101,6 +102,13 @@ fn options(request: &PermissionRequest) -> impl Iterator<Item = (u8, String)> {
 fn is_count(missing: &str) -> bool {
     let known = |word: &str| matches!(word, "characters" | "in" | "lines" | "words");
     missing.len() < 80 && missing.split(' ').all(|word| known(word) || word.parse::<u64>().is_ok())
+}
+
+/// A path of a request, which is raw: quoted and escaped, so that it is seen for what it is and where it ends. One that is no
+/// UTF-8 stays in the form that the request has it in, as no other path looks like that.
+fn path(raw: &str) -> String {
+    let path = path_from_text(raw);
+    short(&quote_name(path.to_str().unwrap_or(raw)))
 }
 
 /// A fact for one line: escaped, and both ends of one that is long.

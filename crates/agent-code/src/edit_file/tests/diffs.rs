@@ -32,7 +32,7 @@ fn exactly_one_of_edits_and_diff() {
     let tree = Tree::new("diff-or-edits");
     let mut registry = Registry::new();
     for tool in crate::code_tools(tree.settings()) {
-        registry.register(tool.definition().clone(), tool.class(), tool).unwrap();
+        registry.add(agent_protocol::ToolOrigin::Builtin, tool).unwrap();
     }
     let tool = registry.get("code.edit_file").unwrap();
     let (edits, diff) = (json!([{"old": "a", "new": "b"}]), json!("@@ -1 +1 @@\n-a\n+b\n"));

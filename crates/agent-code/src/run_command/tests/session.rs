@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use agent_policy::{Grants, PolicySettings, Question, Verdict, decide};
+use agent_protocol::ToolOrigin;
+use agent_tool::describe;
 
 use super::*;
 
@@ -37,7 +39,13 @@ impl Session {
         let tool = Blocking::new(RunCommand(Workspace::new(settings)));
         let arguments = testing::object(json!({"argv": argv}));
         let facts = block_on(tool.prepare(arguments, self.tree.context.clone())).unwrap().facts;
-        let verdict = decide(tool.definition(), &facts, &self.tree.rules(), &PolicySettings::default(), &self.grants);
+        let verdict = decide(
+            &describe(ToolOrigin::Builtin, &tool),
+            &facts,
+            &self.tree.rules(),
+            &PolicySettings::default(),
+            &self.grants,
+        );
         (facts, verdict)
     }
 

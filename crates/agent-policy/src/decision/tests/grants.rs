@@ -7,14 +7,14 @@ use crate::testing::properties;
 
 /// The grants after somebody allowed this call for the session.
 #[track_caller]
-fn granted(definition: &ToolDefinition, facts: &Facts) -> Grants {
+fn granted(tool: &ToolDescriptor, facts: &Facts) -> Grants {
     let mut grants = Grants::new();
-    grants.insert(question(judge(definition, facts)).grant.expect("a call that can be granted"));
+    grants.insert(question(judge(tool, facts)).grant.expect("a call that can be granted"));
     grants
 }
 
-fn passes(grants: &Grants, definition: &ToolDefinition, facts: &Facts) -> bool {
-    matches!(decide(definition, facts, &rules(), &PolicySettings::default(), grants), Verdict::Allow { .. })
+fn passes(grants: &Grants, tool: &ToolDescriptor, facts: &Facts) -> bool {
+    matches!(decide(tool, facts, &rules(), &PolicySettings::default(), grants), Verdict::Allow { .. })
 }
 
 fn write(path: &str) -> Facts {

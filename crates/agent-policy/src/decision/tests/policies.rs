@@ -1,9 +1,12 @@
 //! What the configuration's `[permissions]` changes (PRM-7, PRM-11, PRM-12, PRM-13).
 
-use super::*;
+use agent_protocol::ToolRoles;
 
-fn judge_by(settings: &PolicySettings, definition: &ToolDefinition, facts: &Facts) -> Verdict {
-    decide(definition, facts, &rules(), settings, &Grants::new())
+use super::*;
+use crate::testing::core_tool;
+
+fn judge_by(settings: &PolicySettings, tool: &ToolDescriptor, facts: &Facts) -> Verdict {
+    decide(tool, facts, &rules(), settings, &Grants::new())
 }
 
 fn readonly(stance: Stance) -> PolicySettings {
@@ -85,7 +88,7 @@ fn write_without_callback() {
         (read_file(), touching(Access::Read, "/t/ws/.env"), "deny"),
     ] {
         let verdict = judge_by(&settings, &definition, &facts);
-        assert_eq!(word(&verdict.clone().unattended()), expected, "{} {facts:?}", definition.name);
+        assert_eq!(word(&verdict.clone().unattended()), expected, "{} {facts:?}", definition.name());
         assert_eq!(word(&verdict.clone()), if matches!(verdict, Verdict::Deny { .. }) { "deny" } else { "ask" });
         // Without the setting nothing runs unasked.
         assert_eq!(word(&judge_by(&PolicySettings::default(), &definition, &facts).unattended()), "deny");
@@ -132,7 +135,7 @@ fn network() {
         let settings =
             PolicySettings { network: NetworkPolicy { default, trusted, limit }, ..PolicySettings::default() };
         let verdict = judge_by(&settings, definition, &facts);
-        assert_eq!(word(&verdict), expected, "{} {:?} {settings:?}", definition.name, facts.network_host);
+        assert_eq!(word(&verdict), expected, "{} {:?} {settings:?}", definition.name(), facts.network_host);
         if let Verdict::Deny { code, .. } = verdict {
             assert_eq!(code, ErrorCode::PermissionDenied);
         }
@@ -169,7 +172,7 @@ fn hosts() {
     }
 }
 
-/// PRM-13: tools of core never ask, whatever the policies say; nothing else is let through by a similar name.
+/// PRM-13: tools of core never ask, whatever the policies say; nothing else is let through by its name.
 #[test]
 fn core_tools_never_ask() {
     let strict = PolicySettings {
@@ -179,14 +182,16 @@ fn core_tools_never_ask() {
     };
     for name in ["agent.task_create", "internal.load_skill"] {
         for permission in [Permission::Readonly, Permission::Write] {
-            assert_eq!(word(&judge_by(&strict, &tool(name, permission, &[]), &Facts::default())), "allow", "{name}");
+            let mut tool = core_tool(name, ToolRoles::ALL);
+            tool.definition.permission = permission;
+            assert_eq!(word(&judge_by(&strict, &tool, &Facts::default())), "allow", "{name}");
         }
     }
-    for name in ["agents.x", "mcp.agent.x", "x.internal.y", "internal", "Internal.x"] {
+    for name in ["agent.task_create", "internal.load_skill", "agents.x", "mcp.agent.x", "internal", "Internal.x"] {
         let verdict = judge_by(&PolicySettings::default(), &tool(name, Permission::Write, &[]), &Facts::default());
         assert_eq!(word(&verdict), "ask", "{name}");
     }
     // Not even core writes where nobody may.
     let write = touching(Access::Write, "/home/u/.soong-agent/memory/a.md");
-    assert_eq!(word(&judge_by(&strict, &tool("agent.x", Permission::Write, &[]), &write)), "deny");
+    assert_eq!(word(&judge_by(&strict, &core_tool("agent.x", ToolRoles::ALL), &write)), "deny");
 }

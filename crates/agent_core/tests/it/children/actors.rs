@@ -117,7 +117,11 @@ impl Actors {
             description: "Starts a child.".to_owned(),
             input_schema: json!({
                 "type": "object",
-                "properties": { "task": { "type": "string" }, "kind": { "type": "string" } },
+                "properties": {
+                    "task": { "type": "string" },
+                    "kind": { "type": "string" },
+                    "tools": { "type": "array", "items": { "type": "string" } },
+                },
                 "required": ["task", "kind"],
                 "additionalProperties": false,
             }),
@@ -209,13 +213,16 @@ impl Tool for Helper {
     fn prepare(&self, arguments: Object, context: CallContext) -> BoxFuture<'_, Result<Prepared, ErrorPayload>> {
         let task = arguments["task"].as_str().unwrap().to_owned();
         let kind = if arguments["kind"] == "fork" { ChildKind::Fork } else { ChildKind::Sub };
+        let names =
+            |tools: &Value| tools.as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect();
+        let tools = arguments.get("tools").map(names);
         let facts = Facts { preview: task.clone(), ..Facts::default() };
         let actors = self.actors.clone();
         let task = ChildTask {
             kind,
             task: vec![ContentBlock::text(task)],
             definition: None,
-            allowed_tools: None,
+            allowed_tools: tools,
             timeout: None,
         };
         let call = Box::new(move || async move { help(&actors, task, context).await }.boxed());

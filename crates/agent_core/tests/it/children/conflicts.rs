@@ -9,6 +9,9 @@ use super::actors::{Actors, Say, text_of};
 use super::whole;
 use crate::support::{World, run};
 
+/// What these children are started with: by default a child only reads (AGT-8).
+const WRITERS: [&str; 3] = ["code.read_file", "code.write_file", "code.edit_file"];
+
 /// COD-5, AGT-C06: what counts is what the agent itself saw: an overwrite of what a sibling wrote meanwhile is a conflict that
 /// names the sibling, also where the file was never read; edits of other places apply. PRM-2: questions name child and parent.
 #[tokio::test]
@@ -18,8 +21,8 @@ async fn a_siblings_write_is_a_conflict() {
     let actors = Actors::default();
     actors.on("Both, please.", |turn, _| match turn {
         0 => Say::calls(&[
-            ("test.helper", json!({"task": "Task A", "kind": "sub"})),
-            ("test.helper", json!({"task": "Task B", "kind": "sub"})),
+            ("test.helper", json!({"task": "Task A", "kind": "sub", "tools": WRITERS})),
+            ("test.helper", json!({"task": "Task B", "kind": "sub", "tools": WRITERS})),
         ]),
         // The parent has not read what its child wrote.
         1 => Say::calls(&[("code.write_file", json!({"path": "f.txt", "content": "mine\n", "overwrite": true}))]),

@@ -60,11 +60,11 @@ impl Asked {
     }
 
     fn rows(self, columns: usize) -> Vec<String> {
-        rows(&self.request(), columns)
+        rows_of(&self.request(), columns)
     }
 }
 
-fn rows(request: &PermissionRequest, columns: usize) -> Vec<String> {
+fn rows_of(request: &PermissionRequest, columns: usize) -> Vec<String> {
     let shown = Shown::of(request, Width::new(columns, false));
     [shown.preview, shown.title, shown.facts].concat()
 }
@@ -100,7 +100,7 @@ fn who_asks_and_what_is_known() {
     request.agent_role = AgentRole::Sub;
     request.parent_agent_id = Some(request.agent_id.clone());
     request.hook_summary = Some(Object::from_iter([("lint".to_owned(), json!("fails")), ("n".to_owned(), json!(2))]));
-    let rows = rows(&request, 200);
+    let rows = rows_of(&request, 200);
     let id = &request.agent_id;
     for row in [
         "allow? code.edit_file (dangerous)",
@@ -152,6 +152,34 @@ fn facts_are_bounded() {
     assert_eq!(joined.matches("/the-end.txt\n").count(), 10, "{joined}");
     assert_eq!(joined.matches(" characters not shown …]").count(), 10, "{joined}");
     assert!(joined.contains("\n  because and 22 more\n"), "{joined}");
+}
+
+/// PRM-6: a request has paths as they are; a person sees where each ends and what is in it, and no two alike.
+#[test]
+fn paths_are_quoted_and_escaped() {
+    for (raw, shown) in [
+        ("/t/ws/a.txt", "/t/ws/a.txt"),
+        ("/t/ws/trail ", "'/t/ws/trail '"),
+        ("/t/ws/it's", "$'/t/ws/it\\'s'"),
+        ("/t/ws/a\u{202e}.rs", "/t/ws/a\\u{202e}.rs"),
+        ("/t/ws/\u{1b}[2J", "/t/ws/\\x1b[2J"),
+        ("bytes:/t/ws/a%0Ab", "/t/ws/a\\nb"),
+        ("bytes:/t/ws/%FF", "bytes:/t/ws/%FF"),
+    ] {
+        let rows = Asked { target: Some(raw.to_owned()), ..Asked::default() }.rows(80);
+        assert!(rows.contains(&format!("  target  {shown}")), "{raw:?}: {rows:#?}");
+        let mut request = Asked::default().request();
+        request.cwd = raw.to_owned();
+        let rows = rows_of(&request, 80);
+        assert!(rows.contains(&format!("  in      {shown}")), "{raw:?}: {rows:#?}");
+    }
+    let many: Vec<_> = (0..12).map(|n| format!("/t/{n}")).collect();
+    let rows = Asked { target: Some(many.join("\n")), ..Asked::default() }.rows(80);
+    let targets: Vec<_> = rows.iter().filter(|row| row.starts_with("  target  ")).collect();
+    assert_eq!(
+        (targets.len(), targets[7].as_str(), targets[8].as_str()),
+        (9, "  target  /t/7", "  target  and 4 more")
+    );
 }
 
 /// PRM-6: no cut of ours leaves half of an escape.
