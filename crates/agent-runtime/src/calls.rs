@@ -159,7 +159,8 @@ impl Calls {
         before: Option<NodeId>,
     ) -> CallContext {
         let run = &self.run;
-        let children = CallChildren { children: self.children.clone(), cancel: cancel.clone(), before };
+        let children =
+            CallChildren { children: self.children.clone(), call: call.clone(), cancel: cancel.clone(), before };
         CallContext {
             session_id: run.session.id().clone(),
             agent_id: run.agent.id.clone(),

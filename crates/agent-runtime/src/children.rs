@@ -3,7 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_protocol::{AgentId, AgentRole, ErrorCode, ErrorPayload, NodeId};
+use agent_protocol::{
+    AgentId, AgentRole, ChildAgentCancelRequested, ChildAgentCancelTimeout, ChildAgentCancelled, ChildAgentCompleted,
+    ChildAgentCreated, ChildAgentFailed, ChildCancelReason, ErrorCode, ErrorPayload, EventDraft, Level, NodeId, RunId,
+    RunStatus, ToolCallId,
+};
 use agent_tool::{ChildAgents, ChildKind, ChildReport, ChildTask};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -13,6 +17,7 @@ use tokio_util::task::TaskTracker;
 use crate::ids::fresh_id;
 use crate::run_context::RunContext;
 use crate::run_spec::{ChildWork, Living, RunModel, RunSpec, Seed, StartRuns, StartedRun, Work};
+use crate::run_state::RunResult;
 use crate::services::Services;
 
 /// Starts the children of one run.
@@ -30,6 +35,7 @@ pub(crate) struct Children {
 /// The same for one call.
 pub(crate) struct CallChildren {
     pub(crate) children: Children,
+    pub(crate) call: ToolCallId,
     /// Of the call.
     pub(crate) cancel: CancellationToken,
     /// The node in front of the reply that makes the call.
@@ -44,11 +50,21 @@ impl ChildAgents for CallChildren {
             let cancel = CancellationToken::new();
             // Also where this future is dropped, with the run that polls it.
             let _cancelled_with_the_call = cancel.clone().drop_guard();
-            let started = self.start(task, living, cancel)?;
-            Ok(self.wait(&started, timeout).await)
+            let (spec, created) = self.prepare(task, living, timeout, cancel)?;
+            let child = Child { agent_id: created.child_agent_id.clone(), run_id: created.child_run_id.clone() };
+            self.tell(EventDraft::of(created)).await;
+            let Children { starter, run, .. } = &self.children;
+            let started = starter.start(&run.session, &run.owned, spec);
+            Ok(self.wait(&child, &started, timeout).await)
         }
         .boxed()
     }
+}
+
+/// A child, as events name it.
+struct Child {
+    agent_id: AgentId,
+    run_id: RunId,
 }
 
 impl Children {
@@ -78,15 +94,28 @@ impl Children {
 }
 
 impl CallChildren {
-    fn start(&self, task: ChildTask, living: Living, cancel: CancellationToken) -> Result<StartedRun, ErrorPayload> {
-        let Children { starter, services, run, model, .. } = &self.children;
-        let (role, seed) = match task.kind {
-            ChildKind::Sub => (AgentRole::Sub, Seed::Fresh),
+    /// What the child is to be, and the event that says so.
+    fn prepare(
+        &self,
+        task: ChildTask,
+        living: Living,
+        timeout: Duration,
+        cancel: CancellationToken,
+    ) -> Result<(RunSpec, ChildAgentCreated), ErrorPayload> {
+        let Children { services, run, model, .. } = &self.children;
+        let (role, seed, builtin) = match task.kind {
+            ChildKind::Sub => (AgentRole::Sub, Seed::Fresh, "default_sub_agent"),
             ChildKind::Fork => {
                 let nothing = || ErrorPayload::new(ErrorCode::InternalError, "there is no conversation to fork from");
-                (AgentRole::Fork, Seed::Inherited(self.before.clone().ok_or_else(nothing)?))
+                let from = self.before.clone().ok_or_else(nothing)?;
+                (AgentRole::Fork, Seed::Inherited(from), "default_fork_agent")
             }
         };
+        if let Some(allowed) = &task.allowed_tools {
+            services.fixed.check_allowed(role, allowed)?;
+        }
+        let tools = services.fixed.tool_names(role, task.allowed_tools.as_ref(), model);
+        let definition = task.definition.as_ref().map(|definition| definition.agent_definition_id.clone());
         let work = ChildWork {
             agent_id: fresh_id(AgentId::PREFIX, AgentId::parse),
             role,
@@ -97,38 +126,87 @@ impl CallChildren {
             allowed_tools: task.allowed_tools,
             _living: living,
         };
+        let run_id = fresh_id(RunId::PREFIX, RunId::parse);
+        let created = ChildAgentCreated {
+            child_agent_id: work.agent_id.clone(),
+            child_run_id: run_id.clone(),
+            stream_id: run_id.clone(),
+            agent_type: work.agent_type(),
+            agent_definition_id: definition.unwrap_or_else(|| builtin.to_owned()),
+            fork_from_node_id: match &work.seed {
+                Seed::Fresh => None,
+                Seed::Inherited(from) => Some(from.clone()),
+            },
+            allowed_tools: tools,
+            timeout_ms: millis(timeout),
+        };
         let limits = services.settings.limits.clone();
-        let spec = RunSpec { work: Work::Child(work), model: Arc::clone(model), limits, cancel };
-        Ok(starter.start(&run.session, &run.owned, spec))
+        Ok((RunSpec { run_id, work: Work::Child(work), model: Arc::clone(model), limits, cancel }, created))
+    }
+
+    /// Stores an event of the parent's about its child.
+    async fn tell(&self, event: EventDraft) {
+        self.children.run.record(vec![event.call(&self.call)]).await;
     }
 
     /// The end of the child; it is cancelled with the call, and when its time is over.
-    async fn wait(&self, started: &StartedRun, timeout: Duration) -> ChildReport {
+    async fn wait(&self, child: &Child, started: &StartedRun, timeout: Duration) -> ChildReport {
         let mut why = None;
         let ended = tokio::select! {
             biased;
             ended = started.ended() => ended,
-            () = self.cancel.cancelled() => self.cancelled(started).await,
+            () = self.cancel.cancelled() => self.cancelled(child, started, ChildCancelReason::ParentCancelled).await,
             () = tokio::time::sleep(timeout) => {
                 let message = format!("the child did not end within {} ms and was cancelled", timeout.as_millis());
                 why = Some(ErrorPayload::new(ErrorCode::Timeout, message));
-                self.cancelled(started).await
+                self.cancelled(child, started, ChildCancelReason::Timeout).await
             }
         };
-        let (agent_id, run_id, status) = (started.agent_id.clone(), started.run_id.clone(), started.status());
+        let (agent_id, run_id, status) = (child.agent_id.clone(), child.run_id.clone(), started.status());
         let Some(result) = ended else {
             let message = "the child did not stop in time; it can change nothing any more";
             let error = why.unwrap_or_else(|| ErrorPayload::new(ErrorCode::Timeout, message));
             return ChildReport { agent_id, run_id, status, end_reason: None, answer: None, error: Some(error) };
         };
+        self.tell(ended_event(child, &result)).await;
         let error = why.or(result.error);
         ChildReport { agent_id, run_id, status, end_reason: result.end_reason, answer: result.answer, error }
     }
 
-    /// Ends the child, within the time that has.
-    async fn cancelled(&self, started: &StartedRun) -> Option<crate::run_state::RunResult> {
+    /// Ends the child, within the time that has; nothing if it did not stop.
+    async fn cancelled(&self, child: &Child, started: &StartedRun, reason: ChildCancelReason) -> Option<RunResult> {
         started.cancel.cancel();
+        let (child_agent_id, child_run_id) = (child.agent_id.clone(), child.run_id.clone());
+        self.tell(EventDraft::of(ChildAgentCancelRequested { child_agent_id, child_run_id, reason })).await;
         let patience = self.children.services.settings.children.cancel_timeout;
-        tokio::time::timeout(patience, started.ended()).await.ok().flatten()
+        let ended = tokio::time::timeout(patience, started.ended()).await;
+        if ended.is_err() {
+            let (child_agent_id, child_run_id) = (child.agent_id.clone(), child.run_id.clone());
+            let timeout = ChildAgentCancelTimeout { child_agent_id, child_run_id, waited_ms: millis(patience) };
+            self.tell(EventDraft::of(timeout).level(Level::Warning)).await;
+        }
+        ended.ok().flatten()
     }
+}
+
+/// How the child ended, for its parent's timeline.
+fn ended_event(child: &Child, result: &RunResult) -> EventDraft {
+    let (child_agent_id, child_run_id) = (child.agent_id.clone(), child.run_id.clone());
+    let (turns, usage) = (result.turns, result.usage.clone());
+    match result.status {
+        RunStatus::Completed => EventDraft::of(ChildAgentCompleted { child_agent_id, child_run_id, turns, usage }),
+        RunStatus::Aborted | RunStatus::Cancelled => {
+            EventDraft::of(ChildAgentCancelled { child_agent_id, child_run_id, turns, usage })
+        }
+        RunStatus::Failed | RunStatus::Queued | RunStatus::Pending | RunStatus::Running => {
+            let unknown = || ErrorPayload::new(ErrorCode::InternalError, "the child's run ended without saying why");
+            let error = result.error.clone().unwrap_or_else(unknown);
+            let failed = ChildAgentFailed { child_agent_id, child_run_id, turns, usage, error };
+            EventDraft::of(failed).level(Level::Warning)
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

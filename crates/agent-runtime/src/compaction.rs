@@ -13,6 +13,7 @@ use futures::FutureExt;
 use tokio::sync::oneshot;
 
 use crate::agent::{Agent, CarriedState, Made, Parent, PendingCompaction};
+use crate::ids::fresh_id;
 use crate::owned::OwnedSession;
 use crate::queue::{self, QueuePosition};
 use crate::run_context::RunContext;
@@ -48,7 +49,8 @@ impl Compactor {
             reply_to,
         };
         let limits = Limits::default();
-        let spec = RunSpec { work, model: Arc::clone(&self.model), limits, cancel: cancel.clone() };
+        let run_id = fresh_id(RunId::PREFIX, RunId::parse);
+        let spec = RunSpec { run_id, work, model: Arc::clone(&self.model), limits, cancel: cancel.clone() };
         let started = self.starter.start(&run.session, &run.owned, spec);
         let run_id = started.run_id.clone();
         let task = SummaryTask {

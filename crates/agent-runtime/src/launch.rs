@@ -7,7 +7,7 @@ use agent_engine::{CompactMode, Exchange, Input, Limits, Run};
 use agent_protocol::internal::{COMPACT, PURPOSE};
 use agent_protocol::{
     AgentId, AgentRole, AgentStatus, AgentType, ContentBlock, EndReason, ErrorPayload, EventDraft, ModelRequest,
-    NodeId, Object, Reply, RunCancelled, RunDequeued, RunId, RunPatch, RunQueued, RunStatus, Usage,
+    NodeId, Object, Reply, RunCancelled, RunDequeued, RunPatch, RunQueued, RunStatus, Usage,
 };
 use agent_store::{NewAgent, NewRun, StoreError, Write};
 use tokio::sync::{oneshot, watch};
@@ -55,8 +55,7 @@ impl Launcher {
 
 impl StartRuns for Launcher {
     fn start(&self, session: &Arc<Session>, owned: &Arc<OwnedSession>, spec: RunSpec) -> StartedRun {
-        let RunSpec { work, model, limits, cancel } = spec;
-        let run_id = fresh_id(RunId::PREFIX, RunId::parse);
+        let RunSpec { run_id, work, model, limits, cancel } = spec;
         let live = Live::new(session.id().clone(), run_id.clone(), self.services.patterns.clone());
         let live = Arc::new(if matches!(work, Work::Summary { .. }) { live.unwatched() } else { live });
         let context = Arc::new(RunContext {

@@ -22,6 +22,7 @@ use crate::session::Session;
 
 /// Everything in which one run differs from another. What all have in common is [`Services`](crate::services::Services).
 pub(crate) struct RunSpec {
+    pub(crate) run_id: RunId,
     pub(crate) work: Work,
     pub(crate) model: Arc<RunModel>,
     pub(crate) limits: Limits,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent_archive::Archive;
-use agent_protocol::{ContentBlock, EventType, RunMode, RuntimeEvent, SessionId, UnavailableReason};
+use agent_protocol::{ContentBlock, EventType, RunId, RunMode, RuntimeEvent, SessionId, UnavailableReason};
 use agent_store::SessionArchive;
 use agent_tool::{RegisterError, Tool};
 use tokio_util::sync::CancellationToken;
@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 use crate::broker::Broker;
 use crate::error::RuntimeError;
 use crate::handle::RunHandle;
+use crate::ids::fresh_id;
 use crate::launch::Launcher;
 use crate::memory::{Extractor, ExtractorParts};
 use crate::project::project_name;
@@ -181,7 +182,8 @@ impl Runtime {
         let full = || RuntimeError::QueueFull { session_id: session.id().clone(), waiting: MAX_WAITING };
         let work = Work::Answer { message: message.content, queue: queue::join(&session).ok_or_else(full)? };
         let limits = services.settings.limits.clone();
-        let spec = RunSpec { work, model, limits, cancel: services.stop.child_token() };
+        let run_id = fresh_id(RunId::PREFIX, RunId::parse);
+        let spec = RunSpec { run_id, work, model, limits, cancel: services.stop.child_token() };
         let started = launcher.start(&session, &owned, spec);
         let (store, cancel_timeout) = (Arc::clone(&services.store), services.settings.cancel_timeout);
         Ok(RunHandle { started, store, cancel_timeout })

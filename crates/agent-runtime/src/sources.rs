@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use agent_engine::{BudgetError, Budgets, ToolSet, fixed_parts};
 use agent_policy::{PathRules, ToolScope};
-use agent_protocol::{AgentDefinition, AgentRole, SystemPrompt, ToolDescriptor, ToolOrigin, UnavailableReason};
+use agent_protocol::{
+    AgentDefinition, AgentRole, ErrorCode, ErrorPayload, SystemPrompt, ToolDescriptor, ToolOrigin, UnavailableReason,
+};
 use agent_tool::{RegisterError, Registry, Tool};
 
 use crate::blocks::block;
@@ -149,6 +151,39 @@ impl FixedPart {
             Some(made) => made.clone(),
             None => kept.entry(key).insert_entry(make()).get().clone(),
         }
+    }
+
+    /// The tools a child has, by canonical name; those that skills or memories need aside.
+    pub(crate) fn tool_names(
+        &self,
+        role: AgentRole,
+        allowed: Option<&HashSet<String>>,
+        model: &Arc<RunModel>,
+    ) -> Vec<String> {
+        let wanted = PartsFor { role, offer: Offer::default(), allowed, definition: None, model };
+        self.made(wanted).set.list.tools.iter().map(|tool| tool.name.clone()).collect()
+    }
+
+    /// Checks the tools that a child is to have: each must exist and lie within what its role may have (AGT-3).
+    ///
+    /// # Errors
+    /// `validation_error` that names the first one which does not.
+    pub(crate) fn check_allowed(&self, role: AgentRole, allowed: &HashSet<String>) -> Result<(), ErrorPayload> {
+        let (tools, scope) = (self.registered.snapshot(), self.settings.tool_scope(role));
+        let mut names: Vec<_> = allowed.iter().collect();
+        names.sort_unstable();
+        for name in names {
+            let why = match tools.get(name) {
+                None => "there is no such tool".to_owned(),
+                Some(tool) => match scope.excludes(tool.descriptor()) {
+                    None => continue,
+                    Some(why) => why.to_string(),
+                },
+            };
+            let message = format!("allowed_tools names {name}, which a child cannot have: {why}");
+            return Err(ErrorPayload::new(ErrorCode::ValidationError, message).detail("tool", name.as_str()));
+        }
+        Ok(())
     }
 
     /// Whether a run of the user can be started at all.

@@ -6,6 +6,7 @@ mod killed;
 
 use std::collections::HashSet;
 
+use agent_core::event::{ChildAgentCreated, ChildAgentFailed};
 use agent_core::id::SessionId;
 use agent_core::session::{Node, NodeType, Role};
 use agent_core::{EventType, RuntimeEvent, StartOptions};
@@ -56,6 +57,9 @@ async fn children_work_beside_their_parent() {
     assert!(ran.events.iter().all(|event| event.run_id == root_run), "the parent's stream is its own");
     let results: Vec<_> = ran.of_type(EventType::ToolCompleted);
     assert_eq!(results.len(), 3);
+    assert_eq!(ran.of_type(EventType::ChildAgentCompleted).len(), 3);
+    let created: Vec<ChildAgentCreated> =
+        ran.of_type(EventType::ChildAgentCreated).into_iter().map(|event| event.read().unwrap()).collect();
 
     let replay = runtime.replay_session(&ran.session_id, None, None, true).await.unwrap();
     let (root, active) = (replay.session().root_agent_id.clone(), replay.session().active_node_id.clone().unwrap());
@@ -68,6 +72,14 @@ async fn children_work_beside_their_parent() {
         |child: &agent_core::session::AgentInfo| child.result.as_ref().unwrap()["summary"].as_str().unwrap().to_owned();
     let told: HashSet<_> = children.iter().map(told).collect();
     assert_eq!(told, ["Task A is done.", "Task B is done.", "Task C is done."].map(str::to_owned).into());
+
+    for child in &children {
+        let created = created.iter().find(|created| created.child_agent_id == child.agent_id).unwrap();
+        assert_eq!(created.fork_from_node_id, child.fork_from_node_id);
+        assert_eq!(created.stream_id, created.child_run_id);
+        assert!(created.allowed_tools.contains(&"code.list_dir".to_owned()));
+        assert!(!created.allowed_tools.contains(&"code.write_file".to_owned()), "AGT-8: not unless asked for");
+    }
 
     // The user's conversation is the root agent's alone.
     let path = runtime.get_node_path(&active).await.unwrap();
@@ -156,6 +168,10 @@ async fn a_cancel_ends_the_children() {
     }
     let cancelled = handle.cancel().await;
     assert_eq!((cancelled.status.as_str(), cancelled.timed_out), ("aborted", false));
+    let stored = whole(&world, handle.session_id()).await.events;
+    let of_type = |event_type| stored.iter().filter(|event| event.event_type == event_type).count();
+    assert_eq!(of_type(EventType::ChildAgentCancelRequested), 3);
+    assert_eq!(of_type(EventType::ChildAgentCancelled), 3);
     let ends = ends(&world, handle.session_id()).await;
     assert_eq!(types(&ends), ["loop_aborted"; 4]);
     assert_eq!(ends[3].run_id.as_ref(), Some(handle.run_id()));
@@ -215,11 +231,39 @@ async fn a_failed_child_is_told() {
     ran.assert_completed();
     let failed = ran.of_type(EventType::ToolFailed);
     assert_eq!(failed.len(), 1);
+    let told: ChildAgentFailed = ran.of_type(EventType::ChildAgentFailed)[0].read().unwrap();
+    assert_eq!(told.error.message, "the server is gone");
     let asked = actors.asked("Split it up.");
     let results: Vec<_> = asked[1].messages.iter().map(|message| text_of(&message.content)).collect();
     assert!(results.iter().any(|text| text.contains("the child failed: the server is gone")), "{results:?}");
     let replay = runtime.replay_session(&ran.session_id, None, None, false).await.unwrap();
     let statuses: HashSet<_> = replay.children().iter().map(|child| child.status.as_str()).collect();
     assert_eq!(statuses, HashSet::from(["completed", "failed"]));
+    runtime.close().await;
+}
+
+/// AGT-3: tools that do not exist, or that no child may have, are refused before anything starts.
+#[tokio::test]
+async fn tools_a_child_cannot_have() {
+    let world = World::with("children_tools", Protocol::OpenAi, "model.provider = \"actors\"").await;
+    let actors = Actors::default();
+    actors.on("Split it up.", |turn, _| match turn {
+        0 => Say::calls(&[
+            ("test.helper", json!({"task": "Task A", "kind": "sub", "tools": ["code.read_file", "code.fly"]})),
+            ("test.helper", json!({"task": "Task A", "kind": "fork", "tools": ["agent.plan_template"]})),
+        ]),
+        _ => Say::text("Then not."),
+    });
+    let runtime = actors.builder(&world).tool(actors.helper()).build().await.unwrap();
+    let ran = run(&runtime, "Split it up.").await;
+    ran.assert_completed();
+    let failed = ran.of_type(EventType::ToolFailed);
+    let messages: Vec<_> = failed.iter().map(|event| event.payload["error"]["message"].as_str().unwrap()).collect();
+    assert_eq!(messages.len(), 2);
+    assert!(messages[0].contains("code.fly") && messages[1].contains("agent.plan_template"), "{messages:?}");
+    assert!(failed.iter().all(|event| event.payload["error"]["code"] == "validation_error"));
+    assert!(ran.of_type(EventType::ChildAgentCreated).is_empty());
+    let replay = runtime.replay_session(&ran.session_id, None, None, false).await.unwrap();
+    assert!(replay.children().is_empty(), "nothing was started");
     runtime.close().await;
 }
