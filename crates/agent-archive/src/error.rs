@@ -45,6 +45,16 @@ pub enum ArchiveError {
         /// What is missing.
         missing: Missing,
     },
+    /// A session has no run of this number.
+    #[error("there is no run {number}: session {session_id} has {runs} {}, counted from 1", if *.runs == 1 { "run" } else { "runs" })]
+    NoSuchNumber {
+        /// The session.
+        session_id: SessionId,
+        /// The number.
+        number: u64,
+        /// How many runs there are.
+        runs: u64,
+    },
     /// What looks like a secret cannot be searched for, so nothing is shown.
     #[error(transparent)]
     Patterns(#[from] agent_redact::PatternsError),
@@ -61,7 +71,9 @@ impl ArchiveError {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NotFound { .. } | Self::OtherTree { .. } | Self::Branch(_) => ErrorCode::ValidationError,
+            Self::NotFound { .. } | Self::OtherTree { .. } | Self::Branch(_) | Self::NoSuchNumber { .. } => {
+                ErrorCode::ValidationError
+            }
             Self::Store(error) => error.code(),
             Self::NotRebuilt { .. } => ErrorCode::StorageError,
             Self::Patterns(_) | Self::BrokeOff { .. } => ErrorCode::InternalError,

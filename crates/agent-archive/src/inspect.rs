@@ -5,6 +5,7 @@ use agent_protocol::{
     ModelRequest, NodeId, Object, RunId, RuntimeEvent, StopReason, Usage,
 };
 use agent_store::{AgentInfo, RunInfo, StoreError};
+use serde::Serialize;
 
 use crate::archive::Archive;
 use crate::context::RequestContext;
@@ -15,7 +16,7 @@ use crate::screen;
 use agent_redact::within::{in_error, in_object, in_optional_text};
 
 /// A run, and what its turns were made of.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunInspection {
     /// The run.
     pub run: RunInfo,
@@ -26,7 +27,7 @@ pub struct RunInspection {
 }
 
 /// A turn, as its events tell it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TurnReport {
     /// Its number, from 1.
     pub turn: u32,
@@ -41,7 +42,7 @@ pub struct TurnReport {
 }
 
 /// A reply, without its content.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TurnReply {
     /// The node that holds its content; none for an empty reply.
     pub node_id: Option<NodeId>,
@@ -52,7 +53,7 @@ pub struct TurnReply {
 }
 
 /// A turn, and what the model was asked in it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TurnInspection {
     /// The run.
     pub run: RunInfo,

@@ -1,14 +1,15 @@
 //! What was stored of sessions, as views that can be shown: listings, timelines, past requests, reports of contexts; and
 //! clearing it away.
 //!
-//! Everything that leaves it has passed its screen: what looks like a secret is shown only where that is asked for (STO-10).
+//! What people are shown is data here, which can be serialised: the command, a web page and other languages' bindings show the
+//! same. Everything that leaves it has passed its screen: what looks like a secret is shown only where that is asked for (STO-10).
 //! Timelines are read page by page, one page ahead of the reader, whatever the size of the session. A past request is made
 //! again by the code of `agent-engine` that made it.
 //!
 //! It is deliberately *not* a place for SQL (`agent-store`), for runs (`agent-runtime`) or for rendering: it needs no provider,
 //! no tool and no terminal.
 //!
-//! Read in this order: [`Archive`] (what can be asked), [`SessionListing`], [`Replay`], [`RunInspection`] and
+//! Read in this order: [`Archive`] (what can be asked), [`SessionListing`], [`Replay`], [`Timeline`], [`AgentTree`], [`RunInspection`] and
 //! [`TurnInspection`], [`ContextReport`], [`ArtifactCleanup`].
 
 mod archive;
@@ -22,6 +23,8 @@ mod missing;
 mod rebuild;
 mod replay;
 mod screen;
+mod timeline;
+mod tree;
 
 pub use archive::Archive;
 pub use cleanup::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult};
@@ -34,3 +37,8 @@ pub use inspect::{RunInspection, TurnInspection, TurnReply, TurnReport};
 pub use listing::{SessionHit, SessionListing, Standing};
 pub use missing::Missing;
 pub use replay::{Replay, ReplayResult};
+pub use timeline::{
+    Timeline, TimelineCall, TimelineChildEnd, TimelineEnd, TimelineEntry, TimelineFile, TimelineFold, TimelineOptions,
+    TimelineOutcome, TimelineQuestion, TimelineScope, TimelineStep, TimelineTail,
+};
+pub use tree::{AgentTree, TreeAgent, TreeRun};

@@ -3,6 +3,7 @@
 use agent_protocol::{ContentBlock, EventType, Node, NodeId, Role, RunStatus, RuntimeEvent, SessionId, Timestamp};
 use agent_redact::SecretPatterns;
 use agent_store::{Owner, RunInfo, SearchHit, SessionFilter, SessionSummary};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::archive::{Archive, no_session};
@@ -10,7 +11,7 @@ use crate::error::ArchiveError;
 use crate::screen;
 
 /// A session in a list.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionListing {
     /// What is stored of it.
     pub summary: SessionSummary,
@@ -23,7 +24,7 @@ pub struct SessionListing {
 }
 
 /// A session that was found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionHit {
     /// The session, as it stands in lists.
     pub listing: SessionListing,
@@ -40,7 +41,8 @@ pub struct SessionHit {
 }
 
 /// What the status of a session's last run means now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// It has no run.
     Empty,

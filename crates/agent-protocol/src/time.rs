@@ -34,6 +34,38 @@ impl Timestamp {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Milliseconds since 1970-01-01T00:00:00Z; none for text that is no moment in UTC, or one before that.
+    #[must_use]
+    pub fn to_unix_millis(&self) -> Option<u64> {
+        let (date, time) = self.0.strip_suffix('Z')?.split_once('T')?;
+        let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
+        let [year, month, day] = numbers(date, '-')?;
+        let [hours, minutes, seconds] = numbers(time, ':')?;
+        let days = days_from_civil(year, month, day)?;
+        let fraction: u64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
+        let minutes = (days * 1440).checked_add(hours.checked_mul(60)?)?.checked_add(minutes)?;
+        let seconds = minutes.checked_mul(60)?.checked_add(seconds)?;
+        seconds.checked_mul(1000)?.checked_add(fraction)
+    }
+}
+
+fn numbers(text: &str, separator: char) -> Option<[u64; 3]> {
+    let mut parts = text.split(separator).map(|part| part.parse().ok());
+    let numbers = [parts.next()??, parts.next()??, parts.next()??];
+    parts.next().is_none().then_some(numbers)
+}
+
+/// The other way round than [`civil_from_days`].
+fn days_from_civil(year: u64, month: u64, day: u64) -> Option<u64> {
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || year > 9999 {
+        return None;
+    }
+    let year = if month > 2 { year } else { year.checked_sub(1)? };
+    let month_from_march = (month + 9) % 12;
+    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + day_of_year;
+    days.checked_sub(719_468)
 }
 
 /// Gregorian date of a day number (days since 1970-01-01), by counting whole 400-year cycles from a March-based year,
@@ -87,6 +119,18 @@ mod tests {
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
         ] {
             assert_eq!(Timestamp::from_unix_millis(millis).as_str(), text);
+            assert_eq!(Timestamp::from_stored(text.to_owned()).to_unix_millis(), Some(millis));
+        }
+        for other in [
+            "",
+            "2026-11-30",
+            "2026-13-01T00:00:00Z",
+            "1969-12-31T23:59:59Z",
+            "2026-11-30T99999999999999999999:0:0Z",
+            "2026-11-30T18446744073709551615:00:00Z",
+            "2026-11-30T09:41:43+01:00",
+        ] {
+            assert_eq!(Timestamp::from_stored(other.to_owned()).to_unix_millis(), None, "{other}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The second port: looking back at sessions and clearing them away. A run needs none of it.
 
 use agent_protocol::{AgentId, ArtifactId, Node, NodeId, Role, RunId, RuntimeEvent, SessionId, Timestamp};
+use serde::Serialize;
 use std::path::PathBuf;
 
 use crate::lease::Lease;
@@ -96,7 +97,7 @@ pub struct SessionFilter {
 }
 
 /// A session in a list.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionSummary {
     /// The session.
     pub session: SessionInfo,

@@ -7,10 +7,11 @@ use agent_protocol::{
     AgentId, AgentStatus, AgentType, ArtifactId, EndReason, ErrorPayload, Node, NodeId, NodeType, Object, RunId,
     RunStatus, RuntimeEvent, SessionId, Timestamp, ToolCallId, Usage,
 };
+use serde::Serialize;
 use serde_json::Value;
 
 /// A session (STO-2).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionInfo {
     /// Its id.
     pub session_id: SessionId,
@@ -35,7 +36,8 @@ pub struct SessionInfo {
 }
 
 /// Whether a session is in use (STO-2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SessionStatus {
     /// In use.
     Active,
@@ -61,7 +63,7 @@ impl SessionStatus {
 }
 
 /// A process that claimed a session; for messages to people (RUN-4).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Owner {
     /// Its process id.
     pub pid: u32,
@@ -78,7 +80,7 @@ impl fmt::Display for Owner {
 }
 
 /// An agent (STO-2).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgentInfo {
     /// Its id.
     pub agent_id: AgentId,
@@ -173,7 +175,7 @@ pub struct UserMessages {
 }
 
 /// A run (STO-2).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunInfo {
     /// Its id.
     pub run_id: RunId,
@@ -204,7 +206,7 @@ pub struct RunInfo {
 }
 
 /// An artifact (STO-2, ART-1).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ArtifactInfo {
     /// Its id.
     pub artifact_id: ArtifactId,

@@ -5,10 +5,12 @@
 use std::sync::Arc;
 
 pub use agent_archive::{
-    Archive, ArtifactCleanup, BlockReport, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult,
+    AgentTree, Archive, ArtifactCleanup, BlockReport, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult,
     CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextReport, ContextRun,
     EpochContext, PinnedNode, Replay, ReplayResult, RequestContext, RequestOutcome, RequestReport, RunInspection,
-    SessionHit, SessionListing, Standing, TurnInspection, TurnReply, TurnReport, UnreadableEvent, WindowShares,
+    SessionHit, SessionListing, Standing, Timeline, TimelineCall, TimelineChildEnd, TimelineEnd, TimelineEntry,
+    TimelineFile, TimelineFold, TimelineOptions, TimelineOutcome, TimelineQuestion, TimelineScope, TimelineStep,
+    TimelineTail, TreeAgent, TreeRun, TurnInspection, TurnReply, TurnReport, UnreadableEvent, WindowShares,
 };
 pub use agent_protocol::Estimates;
 use agent_store::SqliteStore;

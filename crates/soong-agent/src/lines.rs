@@ -3,7 +3,7 @@
 use agent_core::event::PayloadError;
 use agent_core::event::{
     CallEnd, CompactCompleted, CompactFailed, ExtractionReason, MemoryExtractionCompleted, MemoryExtractionFailed,
-    ModelFailed, ModelRetry, PermissionRequested, ResultKind, RunEnd,
+    ModelFailed, ModelRetry, ResultKind, RunEnd,
 };
 use agent_core::text::{escape_for_terminal, shorten};
 use agent_core::{EventType, RuntimeEvent};
@@ -116,11 +116,10 @@ pub(crate) const SUMMARISING: &str = "summarising earlier turns";
 pub(crate) const DID_NOT_STOP: &str = "something did not stop in time; it can change nothing any more";
 
 /// What a person is asked: the tool, and what it would touch. `project` is the beginning of paths that goes without saying.
-pub(crate) fn question(asked: &PermissionRequested, project: &str) -> String {
-    let targets = asked.target_scope.as_deref().unwrap_or_default();
+pub(crate) fn question<'t>(tool: &str, targets: impl Iterator<Item = &'t str>, project: &str) -> String {
     let below = |path| str::strip_prefix(path, project).and_then(|path: &str| path.strip_prefix('/')).unwrap_or(path);
-    let targets = targets.split('\n').map(below).collect::<Vec<_>>().join(", ");
-    in_line(format!("{} {targets}", asked.tool_name).trim_end())
+    let targets = targets.map(below).collect::<Vec<_>>().join(", ");
+    in_line(format!("{tool} {targets}").trim_end())
 }
 
 /// Text for a part of one line: a model may call anything by any name, also by one that looks like lines of ours.

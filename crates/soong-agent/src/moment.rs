@@ -24,31 +24,7 @@ pub(crate) fn now() -> u64 {
 
 /// Milliseconds since 1970 of a stored moment; none for text that is no moment of ours.
 pub(crate) fn millis(moment: &Timestamp) -> Option<u64> {
-    let (date, time) = moment.as_str().strip_suffix('Z')?.split_once('T')?;
-    let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
-    let [year, month, day] = numbers(date, '-')?;
-    let [hours, minutes, seconds] = numbers(time, ':')?;
-    let days = days_since_1970(year, month, day)?;
-    let fraction: u64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
-    Some(days * DAY + hours * HOUR + minutes * MINUTE + seconds * SECOND + fraction)
-}
-
-fn numbers(text: &str, separator: char) -> Option<[u64; 3]> {
-    let mut parts = text.split(separator).map(|part| part.parse().ok());
-    let numbers = [parts.next()??, parts.next()??, parts.next()??];
-    parts.next().is_none().then_some(numbers)
-}
-
-/// Counted in whole cycles of 400 years that begin with a March, so that the leap day is the last of its year.
-fn days_since_1970(year: u64, month: u64, day: u64) -> Option<u64> {
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || year > 9999 {
-        return None;
-    }
-    let year = if month > 2 { year } else { year.checked_sub(1)? };
-    let month_from_march = (month + 9) % 12;
-    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + day_of_year;
-    days.checked_sub(719_468)
+    moment.to_unix_millis()
 }
 
 /// How long ago, for a glance: `3 min ago`.

@@ -1,6 +1,5 @@
 //! `soong-agent replay`.
 
-mod branches;
 mod context;
 mod rows;
 mod timeline;
@@ -8,7 +7,7 @@ mod which;
 
 use std::path::Path;
 
-use agent_core::archive::{Archive, SessionListing, Standing};
+use agent_core::archive::{Archive, SessionListing, Standing, TimelineOptions};
 use agent_core::id::{RunId, SessionId};
 use agent_core::session::{AgentInfo, SessionInfo};
 use agent_core::text::quote_argv;
@@ -21,7 +20,7 @@ use crate::output::{Look, Output};
 use crate::standing;
 use crate::stored::{self, Which, below_home, nothing_yet};
 use context::Contexts;
-use timeline::{Ending, Timeline};
+use timeline::Timeline;
 use which::WhichRun;
 
 pub(crate) fn run(arguments: ReplayArguments, output: &mut Output) -> Outcome {
@@ -164,31 +163,27 @@ async fn timeline(
     arguments: &ReplayArguments,
     output: &mut Output,
 ) -> Outcome {
-    let listing = archive.session(session).await?;
-    let mut replay = match run {
-        Some(run) => archive.replay_run(run, arguments.include_sensitive).await?,
-        None if arguments.debug => archive.replay_all_agents(session, arguments.include_sensitive).await?,
-        None => archive.replay_session(session, None, None, arguments.include_sensitive).await?,
+    let options = TimelineOptions { include_sensitive: arguments.include_sensitive, all_events: arguments.debug };
+    let mut told = match run {
+        Some(run) => archive.run_timeline(run, options).await?,
+        None => archive.session_timeline(session, options).await?,
     };
     if let Some(run) = run {
-        check_session(&replay.session().session_id, session, run)?;
+        check_session(&told.session().session_id, session, run)?;
     }
-    // Of a run its own agent's events are told, of a session those of the agent the user talks to.
-    let agent = replay.run().map_or(&replay.session().root_agent_id, |run| &run.agent_id).clone();
-    let project = &listing.summary.session.cwd;
-    let mut timeline = Timeline::new(output.page_look(), arguments.debug, run.is_none(), agent, project);
-    let page = header(&listing, output.page_look());
+    let stored = &told.listing().summary.session;
+    let mut timeline = Timeline::new(output.page_look(), &stored.cwd, how_to_go_on(stored));
+    let page = header(told.listing(), output.page_look());
     output.page(&page);
-    while let Some(page) = replay.next().await? {
-        output.page(&timeline.page(&page));
+    while let Some(entries) = told.next().await? {
+        output.page(&timeline.page(&entries));
         if output.is_gone() {
             return Ok(Exit::Completed);
         }
     }
-    output.page(&timeline.end(&ending(&listing, replay.run().is_none_or(|run| !run.status.is_terminal()))));
-    output.page(&replay.children().iter().map(child).collect::<String>());
+    output.page(&told.children().iter().map(child).collect::<String>());
     if arguments.debug {
-        output.page(&replay.internal().iter().map(child).collect::<String>());
+        output.page(&told.internal().iter().map(child).collect::<String>());
     }
     Ok(Exit::Completed)
 }
@@ -222,7 +217,17 @@ fn header(listing: &SessionListing, look: Look) -> String {
     text
 }
 
-/// What a run is that has no end in the timeline.
+/// What became of a run whose end is not in the report.
+enum Ending {
+    /// There is an end.
+    Nothing,
+    /// It has not ended yet.
+    AtWork,
+    /// Its process ended; how the session can be gone on with.
+    Interrupted(String),
+}
+
+/// What a run is that has no end in the report.
 fn ending(listing: &SessionListing, open: bool) -> Ending {
     match (&listing.standing, open) {
         (_, false) => Ending::Nothing,

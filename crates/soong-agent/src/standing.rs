@@ -1,6 +1,7 @@
 //! How a session stands, in the words of a list.
 
 use agent_core::archive::{SessionListing, Standing};
+use agent_core::event::PermissionRequested;
 use agent_core::runtime::RunStatus;
 
 use crate::lines;
@@ -32,8 +33,8 @@ pub(crate) fn words(listing: &SessionListing) -> String {
 /// What a person is asked at this moment.
 pub(crate) fn question(listing: &SessionListing) -> Option<String> {
     let asked = listing.question.as_ref()?;
-    Some(match asked.read() {
-        Ok(asked) => lines::question(&asked, &listing.summary.session.cwd),
+    Some(match asked.read::<PermissionRequested>() {
+        Ok(asked) => lines::question(&asked.tool_name, asked.targets(), &listing.summary.session.cwd),
         Err(error) => lines::unreadable(&error),
     })
 }

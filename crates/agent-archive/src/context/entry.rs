@@ -5,10 +5,13 @@ use agent_protocol::{
     Timestamp, Usage,
 };
 
+use serde::{Serialize, Serializer};
+
 use super::request::RequestContext;
 
 /// One thing that the report of contexts tells, in the order in which it happened.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "entry", rename_all = "snake_case")]
 pub enum ContextEntry {
     /// A run began.
     Run(ContextRun),
@@ -23,18 +26,23 @@ pub enum ContextEntry {
 }
 
 /// An event that cannot be read.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UnreadableEvent {
     /// The run that it is told in.
     pub run_id: Option<RunId>,
     /// When it was stored.
     pub at: Timestamp,
-    /// Which, and what is wrong with it.
+    /// Which, and what is wrong with it; serialised as one line that names the event.
+    #[serde(serialize_with = "in_words")]
     pub error: PayloadError,
 }
 
+fn in_words<S: Serializer>(error: &PayloadError, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(error)
+}
+
 /// A run that began.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ContextRun {
     /// The run.
     pub run_id: RunId,
@@ -47,7 +55,7 @@ pub struct ContextRun {
 }
 
 /// A request, what it was made of and what came of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RequestReport {
     /// Its run.
     pub run_id: RunId,
@@ -64,7 +72,7 @@ pub struct RequestReport {
 }
 
 /// A node that is in a request because of what it is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PinnedNode {
     /// The node.
     pub node_id: NodeId,
@@ -75,7 +83,8 @@ pub struct PinnedNode {
 }
 
 /// What came of a request.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RequestOutcome {
     /// Nothing was stored: it is under way, was cancelled, or its process ended.
     Open,
@@ -96,7 +105,7 @@ pub enum RequestOutcome {
 }
 
 /// Older turns were summarised or left out, or it was tried.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CompactionReport {
     /// The run that it is told in; a summary may be asked for in one run and come in the next.
     pub run_id: Option<RunId>,
@@ -111,7 +120,7 @@ pub struct CompactionReport {
 }
 
 /// A summary was asked for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CompactionBegun {
     /// When.
     pub at: Timestamp,
@@ -122,7 +131,8 @@ pub struct CompactionBegun {
 }
 
 /// What came of a compaction.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum CompactionOutcome {
     /// A summary was written.
     Summary {
@@ -165,7 +175,7 @@ pub enum CompactionOutcome {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ContextEnd {
     /// The run.
     pub run_id: RunId,

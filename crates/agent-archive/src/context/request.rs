@@ -1,10 +1,11 @@
 //! The report of a request for people and scripts: what an older build did not write is not known, and no error.
 
 use agent_protocol::{ContextBuilt, EpochPart, NodeId, Object, WindowBudgets};
+use serde::Serialize;
 use serde_json::Value;
 
 /// What went into a request and what was left out, as its report tells it (CTX-1). What the report does not say is `None`.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RequestContext {
     /// The turn. A request that is made again belongs to the same turn.
     pub turn: Option<u32>,
@@ -45,7 +46,7 @@ pub struct RequestContext {
 }
 
 /// What the requests of an epoch have in common.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct EpochContext {
     /// Why the epoch began: `run_start`, `compaction`, `window_slide`, `sources_changed`.
     pub because: Option<String>,
@@ -64,7 +65,7 @@ pub struct EpochContext {
 }
 
 /// How the window is shared out, in tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct WindowShares {
     /// All of it.
     pub window: Option<u64>,
@@ -81,7 +82,7 @@ pub struct WindowShares {
 }
 
 /// A system block.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BlockReport {
     /// Its name.
     pub block_id: String,

@@ -3,6 +3,7 @@
 mod actors;
 mod conflicts;
 mod killed;
+mod views;
 
 use std::collections::HashSet;
 

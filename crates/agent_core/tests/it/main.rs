@@ -28,3 +28,4 @@ mod skills;
 mod stored;
 mod stream;
 mod support;
+mod views;

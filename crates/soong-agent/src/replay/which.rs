@@ -1,19 +1,16 @@
 //! Which run of a session is meant.
 
-use agent_core::RuntimeEvent;
 use agent_core::archive::Archive;
-use agent_core::event::LoopStarted;
 use agent_core::id::{RunId, SessionId};
 
 use crate::exit::Failure;
-use crate::lines::counted;
 
 /// The run a person means.
 pub(super) enum WhichRun {
     /// The one that was started last.
     Last,
     /// The one that has this number in the timeline.
-    Number(usize),
+    Number(u64),
     /// This one.
     Id(RunId),
 }
@@ -42,30 +39,7 @@ impl WhichRun {
                 let last = archive.session(session).await?.summary.last_run;
                 Ok(last.ok_or_else(|| Failure::usage(format!("session {session} has no run yet")))?.run_id)
             }
-            Self::Number(number) => numbered(archive, session, *number).await,
+            Self::Number(number) => Ok(archive.numbered_run(session, *number).await?),
         }
     }
-}
-
-/// Whether a run begins that counts: one that core started for itself has no number. Where that cannot be read, the timeline says
-/// so and counts on.
-fn counts(event: &RuntimeEvent) -> bool {
-    event.read::<LoopStarted>().is_ok_and(|started| started.purpose.is_none())
-}
-
-/// Counts as the timeline does: what waited and never began has no number, and neither has an internal run.
-async fn numbered(archive: &Archive, session: &SessionId, number: usize) -> Result<RunId, Failure> {
-    let (mut replay, mut begun) = (archive.replay_session(session, None, None, true).await?, 0);
-    while let Some(page) = replay.next().await? {
-        for event in page.events {
-            let counts = counts(&event);
-            let Some(run_id) = event.run_id.filter(|_| counts) else { continue };
-            begun += 1;
-            if begun == number {
-                return Ok(run_id);
-            }
-        }
-    }
-    let runs = counted(begun as u64, "run");
-    Err(Failure::usage(format!("there is no run {number}: session {session} has {runs}, counted from 1")))
 }

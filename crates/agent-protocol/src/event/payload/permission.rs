@@ -39,6 +39,13 @@ pub struct PermissionFailed {
     pub message: String,
 }
 
+impl PermissionRequested {
+    /// The targets, one by one.
+    pub fn targets(&self) -> impl Iterator<Item = &str> {
+        self.target_scope.iter().flat_map(|targets| targets.split('\n'))
+    }
+}
+
 payloads! {
     PermissionRequested = PermissionRequested,
     PermissionResolved = PermissionResolved,

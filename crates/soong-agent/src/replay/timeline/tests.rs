@@ -1,4 +1,8 @@
-use agent_core::event::Level;
+use agent_core::EventType;
+use agent_core::archive::{ReplayPage, TimelineFold, TimelineScope, TimelineTail};
+use agent_core::event::{Level, Timestamp};
+use agent_core::id::AgentId;
+use agent_core::session::{ArtifactInfo, Node, Role};
 use serde_json::{Value, json};
 
 use super::*;
@@ -9,6 +13,27 @@ const PLAIN: Look = Look { width: None, colour: false };
 /// The agent the user talks to.
 fn own() -> AgentId {
     AgentId::parse("agent_1").unwrap()
+}
+
+/// Entries as the archive makes them, and their rows.
+struct Told {
+    fold: TimelineFold,
+    rows: Timeline,
+}
+
+impl Told {
+    fn new(look: Look, debug: bool) -> Self {
+        let scope = TimelineScope { agent_id: own(), counts_runs: true, all_events: debug };
+        Self { fold: TimelineFold::new(scope), rows: Timeline::new(look, "/p", "go on so".to_owned()) }
+    }
+
+    fn page(&mut self, page: &ReplayPage) -> String {
+        self.rows.page(&self.fold.page(page))
+    }
+
+    fn end(&mut self, ending: TimelineTail) -> String {
+        self.rows.page(&self.fold.end(ending))
+    }
 }
 
 /// What a test says of an event, with all that is stored of one.
@@ -106,8 +131,8 @@ impl Session {
 
     /// The rows, with all of it in one page and with a page for each event: they must not differ.
     #[track_caller]
-    fn shown(&self, debug: bool, ending: &Ending) -> String {
-        let mut timeline = Timeline::new(PLAIN, debug, true, own(), "/p");
+    fn shown(&self, debug: bool, ending: TimelineTail) -> String {
+        let mut timeline = Told::new(PLAIN, debug);
         let whole = ReplayPage {
             events: self.events.clone(),
             nodes: self.nodes.clone(),
@@ -115,7 +140,7 @@ impl Session {
             next: None,
         };
         let shown = timeline.page(&whole) + &timeline.end(ending);
-        let mut timeline = Timeline::new(PLAIN, debug, true, own(), "/p");
+        let mut timeline = Told::new(PLAIN, debug);
         let mut pieces = String::new();
         for event in &self.events {
             let own = |node: &&Node| Some(&node.node_id) == event.node_id.as_ref();
@@ -139,7 +164,7 @@ impl Session {
 
     #[track_caller]
     fn check(&self, rows: &[&str]) {
-        let shown = self.shown(false, &Ending::Nothing);
+        let shown = self.shown(false, TimelineTail::Ended);
         assert_eq!(shown.lines().collect::<Vec<_>>(), rows, "\n{shown}");
     }
 }
@@ -250,16 +275,15 @@ fn interrupted_runs() {
         "       lost   code.run_command make: began; what came of it was not stored",
         "       end    interrupted: the process ended during the run",
     ];
-    let ending = Ending::Interrupted("go on so".to_owned());
-    let shown = session.shown(false, &ending);
+    let shown = session.shown(false, TimelineTail::Interrupted);
     assert_eq!(shown.trim_end(), format!("{}; go on so", rows.join("\n")));
-    let asks = session.shown(false, &Ending::AtWork);
+    let asks = session.shown(false, TimelineTail::AtWork);
     assert!(asks.ends_with("> Build.\n       now    waits for an answer: code.write_file a.txt\n"), "{asks}");
 
     let error = json!({"message": "process ended during the run", "details": {"kind": "interrupted"}});
     session.event(EventType::LoopFailed, 90_000, json!({"error": error}));
     session.check(&rows);
-    let next = session.run().user("Again.").done(1).shown(false, &ending);
+    let next = session.run().user("Again.").done(1).shown(false, TimelineTail::Interrupted);
     assert!(next.ends_with("end    completed; 2 turns, 512 tokens in, 9 out, 1.0 s\n"), "{next}");
 }
 
@@ -289,7 +313,7 @@ fn branches() {
     session.run().user("Two.").says(Role::Assistant, 1, "half", json!({"partial": true})).model(2, "Second.").done(2);
     session.tip = Some("node_1_2".to_owned());
     session.run().user("Two, otherwise.").model(1, "Third.").done(1);
-    let shown = session.shown(false, &Ending::Nothing);
+    let shown = session.shown(false, TimelineTail::Ended);
     let branches: Vec<_> = shown.lines().filter(|row| row.contains("branch")).collect();
     assert_eq!(branches, [" 0:00  note   another branch begins here: it goes on from node_1_2, in run 1"], "{shown}");
     assert!(
@@ -310,7 +334,7 @@ fn queued_runs() {
     session.event(EventType::LoopFailed, 0, json!({"error": error}));
     session.run = 1;
     session.model(1, "First.").done(1);
-    let shown = session.shown(false, &Ending::Nothing);
+    let shown = session.shown(false, TimelineTail::Ended);
     for words in ["waits: run_7", "cancelled: run_7", "run_8: process ended while the run was queued", "| First.\n"] {
         assert!(shown.contains(words), "{words} in\n{shown}");
     }
@@ -322,9 +346,9 @@ fn queued_runs() {
 fn debugging() {
     let mut session = Session::default();
     session.run().event(EventType::ContextBuilt, 1, json!({"turn": 1, "said": "a\nb\u{1b}"})).user("hi").done(2);
-    let shown = session.shown(true, &Ending::Nothing);
+    let shown = session.shown(true, TimelineTail::Ended);
     assert!(shown.contains(" 0:01  debug  context_built {\"turn\":1,\"said\":\"a\\nb\\u001b\"}\n"), "{shown}");
-    assert!(!session.shown(false, &Ending::Nothing).contains("debug"));
+    assert!(!session.shown(false, TimelineTail::Ended).contains("debug"));
 }
 
 /// EVT-5: an event that cannot be read is told as such, and takes nothing else with it.
@@ -367,7 +391,7 @@ fn artifacts_of_calls() {
         metadata: agent_core::message::Object::new(),
         created_at: Timestamp::from_unix_millis(0),
     });
-    let shown = session.shown(false, &Ending::Nothing);
+    let shown = session.shown(false, TimelineTail::Ended);
     assert!(shown.ends_with("make\n       file   348.9 kB: /elsewhere/art_1/stdout\\n.txt\n"), "{shown}");
 }
 
@@ -393,7 +417,7 @@ fn rows_of_others_are_known() {
     let ours = ["", "run 1  run_1  2026-12-01 13:28 UTC"];
     for columns in [20, 40, 80, 200] {
         let look = Look { width: Some(Width::new(columns, false)), colour: false };
-        let mut timeline = Timeline::new(look, true, true, own(), "/p");
+        let mut timeline = Told::new(look, true);
         let (events, nodes) = (session.events.clone(), session.nodes.clone());
         let shown = timeline.page(&ReplayPage { events, nodes, artifacts: Vec::new(), next: None });
         assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{7}', '\r', '\t']), "{shown:?}");

@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 
-use agent_core::id::{AgentId, NodeId, RunId};
-use agent_core::session::Node;
+use agent_protocol::{AgentId, Node, NodeId, RunId};
 
 /// What a timeline has seen of the tree so far.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Branches {
     /// The runs, by number.
-    runs: HashMap<RunId, usize>,
+    runs: HashMap<RunId, u64>,
     /// Where each agent's path ended.
     tips: HashMap<AgentId, NodeId>,
 }
@@ -24,8 +23,8 @@ pub(super) struct Branch<'p> {
 
 impl Branches {
     /// The number of a run that begins.
-    pub(super) fn begin(&mut self, run: &RunId) -> usize {
-        let number = self.runs.len() + 1;
+    pub(super) fn begin(&mut self, run: &RunId) -> u64 {
+        let number = self.runs.len() as u64 + 1;
         self.runs.insert(run.clone(), number);
         number
     }
@@ -43,20 +42,8 @@ impl Branches {
         branches
     }
 
-    /// What is said where one begins.
-    pub(super) fn words(&self, from: Option<&NodeId>) -> String {
-        let from = match from {
-            Some(node) => match self.run_of(node) {
-                Some(number) => format!("{node}, in run {number}"),
-                None => node.to_string(),
-            },
-            None => "nothing".to_owned(),
-        };
-        format!("another branch begins here: it goes on from {from}")
-    }
-
-    /// Ids of nodes are derived from that of their run.
-    fn run_of(&self, node: &NodeId) -> Option<usize> {
+    /// The number of a node's run: ids of nodes are derived from that of their run.
+    pub(super) fn run_of(&self, node: &NodeId) -> Option<u64> {
         let stem = node.as_str().strip_prefix(NodeId::PREFIX)?.rsplit_once('_')?.0;
         self.runs.get(&RunId::parse(&format!("{}{stem}", RunId::PREFIX)).ok()?).copied()
     }
