@@ -23,6 +23,7 @@ const MODULES: &[&str] = &[
 /// The crates whose types the facade hands out.
 const CRATES: &[&str] = &[
     "agent_core",
+    "agent-archive",
     "agent-config",
     "agent-engine",
     "agent-library",
