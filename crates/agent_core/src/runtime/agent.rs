@@ -47,7 +47,10 @@ impl AgentRuntime {
         self.inner.start(message, options).await
     }
 
-    /// Adds a provider, for the runs and agents that start from now on and whose model profile names its key.
+    /// Adds a provider, for agents that start from now on with a model profile of their own that names its key. The runs of
+    /// the user ask the configured model, whose provider is chosen when the runtime is built
+    /// ([`AgentRuntimeBuilder::register_provider`](crate::runtime::AgentRuntimeBuilder::register_provider)). Child agents ask
+    /// their parent's model in this version, so nothing asks such a provider yet.
     ///
     /// # Errors
     /// If the key is taken.
