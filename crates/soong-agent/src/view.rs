@@ -76,7 +76,8 @@ impl<'o> View<'o> {
                 self.tool(&CallEnd::read(event)?);
             }
             EventType::CompactStarted => {
-                if is_waited_for(event.read::<CompactStarted>()?.mode) {
+                let started: CompactStarted = event.read()?;
+                if is_waited_for(started.mode) {
                     self.status.begin(lines::SUMMARISING.to_owned(), Instant::now());
                 }
             }

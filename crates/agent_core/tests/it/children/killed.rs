@@ -62,6 +62,7 @@ async fn what_a_killed_process_left_is_ended() {
     runtime.close().await;
 }
 
+#[expect(clippy::print_stdout, reason = "the process that kills this one reads it")]
 async fn work_until_killed(home: std::path::PathBuf) {
     let actors = Actors::default();
     split_up(&actors);
