@@ -26,7 +26,7 @@ pub struct Overflow {
     pub available: u64,
 }
 
-/// What went into a request and what was left out; part of its report, [`crate::ContextBuilt`] (CTX-1).
+/// What went into a request and what was left out; part of its report, [`ContextBuilt`](agent_protocol::event::ContextBuilt) (CTX-1).
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextReport {
     /// The summary that stands for the beginning.
