@@ -124,8 +124,10 @@ impl Exchange {
     fn store_failed(&mut self, error: ErrorPayload) -> Vec<Effect> {
         let end = match &self.phase {
             Phase::Ending(EndReason::Completed) | Phase::Streaming => EndReason::Failed,
+            // It was cancelled while its first commit was under way: nothing was asked.
+            Phase::Draining => EndReason::AbortedStreaming,
             Phase::Ending(end) => *end,
-            Phase::Idle(_) | Phase::Draining | Phase::Done => return Vec::new(),
+            Phase::Idle(_) | Phase::Done => return Vec::new(),
         };
         self.phase = Phase::Done;
         self.reply = None;

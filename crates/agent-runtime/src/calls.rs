@@ -17,7 +17,7 @@ use crate::artifacts::{CallArtifacts, Finished};
 use crate::broker::{Asked, cancelled, is_for_want_of_an_answer};
 use crate::caught::caught;
 use crate::children::{CallChildren, Children};
-use crate::context::{Gathered, Gatherer, InstructionFiles, Loaded, noticed};
+use crate::context::{Gathered, Gatherer, InstructionFiles, Loaded, noticed, will_change};
 use crate::redact::Redactor;
 use crate::run_context::RunContext;
 use crate::run_state::Unanswered;
@@ -71,7 +71,13 @@ pub(crate) enum Done {
 pub(crate) type Job = BoxFuture<'static, Done>;
 
 impl Calls {
-    pub(crate) fn new(run: Arc<RunContext>, services: Arc<Services>, tools: Arc<Tools>, children: Children) -> Self {
+    pub(crate) fn new(
+        run: Arc<RunContext>,
+        services: Arc<Services>,
+        tools: Arc<Tools>,
+        children: Children,
+        fence: Fence,
+    ) -> Self {
         Self {
             run,
             services,
@@ -80,7 +86,7 @@ impl Calls {
             finished: Finished::default(),
             loaded: Arc::default(),
             instructions: None,
-            fence: Fence::new(),
+            fence,
             open: HashMap::new(),
             unanswered: Vec::new(),
         }
@@ -159,8 +165,13 @@ impl Calls {
         before: Option<NodeId>,
     ) -> CallContext {
         let run = &self.run;
-        let children =
-            CallChildren { children: self.children.clone(), call: call.clone(), cancel: cancel.clone(), before };
+        let children = CallChildren {
+            children: self.children.clone(),
+            call: call.clone(),
+            cancel: cancel.clone(),
+            fence: self.fence.clone(),
+            before,
+        };
         CallContext {
             session_id: run.session.id().clone(),
             agent_id: run.agent.id.clone(),
@@ -228,19 +239,24 @@ impl Calls {
     }
 
     pub(crate) fn take_unanswered(&mut self) -> Vec<Unanswered> {
-        std::mem::take(&mut self.unanswered)
+        let mut all = std::mem::take(&mut self.unanswered);
+        all.extend(self.children.take_unanswered());
+        all
     }
 
     /// Second phase: exactly what was prepared.
     pub(crate) fn execute(&mut self, call: ToolCallId) -> Job {
         let run = Arc::clone(&self.run);
         let open = self.open.get_mut(&call);
-        let open_tool = open.as_ref().and_then(|open| open.tool.clone());
+        let (tool, facts) = open.as_ref().map_or((None, None), |open| (open.tool.clone(), open.facts.clone()));
         let (handle, progress) = open.map_or((None, None), |open| (open.handle.take(), open.progress.take()));
-        let tool = open_tool;
         let loaded = Arc::clone(&self.loaded);
         let instructions = self.instructions.clone();
         async move {
+            // Before it runs, and whatever becomes of it: who reads such a file meanwhile is not to be bound by it (INS-6).
+            if let (Some(tool), Some(files), Some(facts), Some(_)) = (&tool, &instructions, &facts, &handle) {
+                will_change(tool, facts, files);
+            }
             let mut output = match handle {
                 Some(handle) => {
                     let work = watched(&run, &call, handle, progress);

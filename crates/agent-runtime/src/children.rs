@@ -1,6 +1,6 @@
 //! Child agents of a run: started by a call, within their limits, and ended with it (AGT-1, AGT-4, AGT-7).
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent_protocol::{
@@ -8,7 +8,7 @@ use agent_protocol::{
     ChildAgentCreated, ChildAgentFailed, ChildCancelReason, ErrorCode, ErrorPayload, EventDraft, Level, NodeId, RunId,
     RunStatus, ToolCallId,
 };
-use agent_tool::{ChildAgents, ChildKind, ChildReport, ChildTask};
+use agent_tool::{ChildAgents, ChildKind, ChildReport, ChildTask, Fence};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 use crate::ids::fresh_id;
 use crate::run_context::RunContext;
 use crate::run_spec::{ChildWork, Living, RunModel, RunSpec, Seed, StartRuns, StartedRun, Work};
-use crate::run_state::RunResult;
+use crate::run_state::{RunResult, Unanswered};
 use crate::services::Services;
 
 /// Starts the children of one run.
@@ -30,6 +30,8 @@ pub(crate) struct Children {
     pub(crate) model: Arc<RunModel>,
     /// Those of this run that live.
     pub(crate) living: TaskTracker,
+    /// What nobody answered in those that have ended.
+    pub(crate) unanswered: Arc<Mutex<Vec<Unanswered>>>,
 }
 
 /// The same for one call.
@@ -38,6 +40,8 @@ pub(crate) struct CallChildren {
     pub(crate) call: ToolCallId,
     /// Of the call.
     pub(crate) cancel: CancellationToken,
+    /// Of the call's run.
+    pub(crate) fence: Fence,
     /// The node in front of the reply that makes the call.
     pub(crate) before: Option<NodeId>,
 }
@@ -50,12 +54,16 @@ impl ChildAgents for CallChildren {
             let cancel = CancellationToken::new();
             // Also where this future is dropped, with the run that polls it.
             let _cancelled_with_the_call = cancel.clone().drop_guard();
-            let (spec, created) = self.prepare(task, living, timeout, cancel)?;
+            let fence = self.fence.inner();
+            let (spec, created) = self.prepare(task, living, timeout, (cancel, fence.clone()))?;
             let child = Child { agent_id: created.child_agent_id.clone(), run_id: created.child_run_id.clone() };
             self.tell(EventDraft::of(created)).await;
             let Children { starter, run, .. } = &self.children;
             let started = starter.start(&run.session, &run.owned, spec);
-            Ok(self.wait(&child, &started, timeout).await)
+            let report = self.wait(&child, &started, timeout).await;
+            // One that did not stop can change nothing from here on.
+            fence.close();
+            Ok(report)
         }
         .boxed()
     }
@@ -68,6 +76,15 @@ struct Child {
 }
 
 impl Children {
+    fn unanswered(&self) -> MutexGuard<'_, Vec<Unanswered>> {
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what nobody answered in children that have ended: it went unanswered in this run as well.
+    pub(crate) fn take_unanswered(&self) -> Vec<Unanswered> {
+        std::mem::take(&mut self.unanswered())
+    }
+
     /// Takes a place for one more, if there is one. Taken first and looked at then, so that two calls never take the last one
     /// both.
     fn count(&self) -> Result<Living, ErrorPayload> {
@@ -100,7 +117,7 @@ impl CallChildren {
         task: ChildTask,
         living: Living,
         timeout: Duration,
-        cancel: CancellationToken,
+        (cancel, fence): (CancellationToken, Fence),
     ) -> Result<(RunSpec, ChildAgentCreated), ErrorPayload> {
         let Children { services, run, model, .. } = &self.children;
         let (role, seed, builtin) = match task.kind {
@@ -124,6 +141,7 @@ impl CallChildren {
             seed,
             definition: task.definition,
             allowed_tools: task.allowed_tools,
+            fence,
             _living: living,
         };
         let run_id = fresh_id(RunId::PREFIX, RunId::parse);
@@ -168,6 +186,7 @@ impl CallChildren {
             let error = why.unwrap_or_else(|| ErrorPayload::new(ErrorCode::Timeout, message));
             return ChildReport { agent_id, run_id, status, end_reason: None, answer: None, error: Some(error) };
         };
+        self.children.unanswered().extend(result.unanswered.iter().cloned());
         self.tell(ended_event(child, &result)).await;
         let error = why.or(result.error);
         ChildReport { agent_id, run_id, status, end_reason: result.end_reason, answer: result.answer, error }

@@ -10,6 +10,7 @@ use agent_protocol::{
     NodeId, Object, Reply, RunCancelled, RunDequeued, RunPatch, RunQueued, RunStatus, Usage,
 };
 use agent_store::{NewAgent, NewRun, StoreError, Write};
+use agent_tool::Fence;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -57,7 +58,7 @@ impl StartRuns for Launcher {
     fn start(&self, session: &Arc<Session>, owned: &Arc<OwnedSession>, spec: RunSpec) -> StartedRun {
         let RunSpec { run_id, work, model, limits, cancel } = spec;
         let live = Live::new(session.id().clone(), run_id.clone(), self.services.patterns.clone());
-        let live = Arc::new(if matches!(work, Work::Summary { .. }) { live.unwatched() } else { live });
+        let live = Arc::new(if matches!(work, Work::Answer { .. }) { live } else { live.unwatched() });
         let context = Arc::new(RunContext {
             agent: agent_of(&work, owned),
             session: Arc::clone(session),
@@ -237,7 +238,8 @@ impl Launch {
         if let Some(started) = started {
             machine = machine.with_started_calls(started);
         }
-        let calls = self.calls(parts.tools).with_instructions(files);
+        let fence = begin.child.as_ref().map_or_else(Fence::new, |child| child.fence.clone());
+        let calls = self.calls(parts.tools, fence).with_instructions(files);
         let end = if begin.child.is_some() { AgentEnd::Done } else { AgentEnd::WaitsForMore };
         let extractor = services.extractor.clone().filter(|_| begin.child.is_none());
         let driver = Driver {
@@ -269,14 +271,14 @@ impl Launch {
         };
         let prelude = vec![Write::Agent(agent), self.row(RunStatus::Pending, metadata)];
         let machine = Machine::Exchange(Box::new(Exchange::new(COMPACT, request)));
-        let calls = self.calls(self.launcher.services.fixed.registered().snapshot());
+        let calls = self.calls(self.launcher.services.fixed.registered().snapshot(), Fence::new());
         let provider = Arc::clone(&self.model.summariser);
         let driver = self.driver(machine, calls, AgentEnd::DoneWithoutResult, prelude);
         let driver = Driver { reply_to: Some(reply_to), provider, ..driver };
         driver.drive(Input::Start { content: Vec::new() }).await;
     }
 
-    fn calls(&self, tools: Arc<crate::sources::Tools>) -> Calls {
+    fn calls(&self, tools: Arc<crate::sources::Tools>, fence: Fence) -> Calls {
         let services = &self.launcher.services;
         let children = Children {
             starter: Arc::new(self.launcher.clone()),
@@ -284,8 +286,9 @@ impl Launch {
             run: Arc::clone(&self.context),
             model: Arc::clone(&self.model),
             living: TaskTracker::new(),
+            unanswered: Arc::default(),
         };
-        Calls::new(Arc::clone(&self.context), Arc::clone(services), tools, children)
+        Calls::new(Arc::clone(&self.context), Arc::clone(services), tools, children, fence)
     }
 
     fn driver(self, machine: Machine, calls: Calls, agent_end: AgentEnd, prelude: Vec<Write>) -> Driver {

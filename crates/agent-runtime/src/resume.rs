@@ -161,18 +161,14 @@ impl Resume {
             let (agent_id, run_id) = (run.agent_id.clone(), run.run_id.clone());
             let is_internal = run.metadata.contains_key(agent_protocol::internal::PURPOSE);
             let mut writes = failed(run, &error);
-            if agent_id != *root {
-                // Nobody takes up the work of a child; the session's own agent goes on.
-                writes.push(Write::AgentStatus {
-                    agent_id: agent_id.clone(),
-                    status: AgentStatus::Failed,
-                    result: None,
-                });
-                if !is_internal {
-                    let row = self.store.agent(&agent_id).await?;
-                    let agent_type = row.map_or(AgentType::Sub, |row| row.agent_type);
-                    lost.push(LostChild { agent_id: agent_id.clone(), agent_type });
-                }
+            let is_root = agent_id == *root;
+            // Nobody takes up the work of a child; the session's own agent goes on.
+            let status = if is_root { AgentStatus::Idle } else { AgentStatus::Failed };
+            writes.push(Write::AgentStatus { agent_id: agent_id.clone(), status, result: None });
+            if !is_root && !is_internal {
+                let row = self.store.agent(&agent_id).await?;
+                let agent_type = row.map_or(AgentType::Sub, |row| row.agent_type);
+                lost.push(LostChild { agent_id: agent_id.clone(), agent_type });
             }
             self.store.commit(lease, Commit { agent_id, run_id, writes }).await?;
         }

@@ -9,6 +9,7 @@ use agent_protocol::{
     AgentDefinition, AgentId, AgentRole, AgentType, ContentBlock, ModelRequest, NodeId, Reply, RunId, RunStatus,
     SessionId,
 };
+use agent_tool::Fence;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -59,6 +60,8 @@ pub(crate) struct ChildWork {
     pub(crate) definition: Option<Arc<AgentDefinition>>,
     /// Of what its role may have, only these tools, by canonical name (AGT-3).
     pub(crate) allowed_tools: Option<HashSet<String>>,
+    /// Lies inside the fence of the call that asks for it: what that may not change any more, the child may not either.
+    pub(crate) fence: Fence,
     pub(crate) _living: Living,
 }
 

@@ -175,12 +175,21 @@ impl Runtime {
         services.redactor.blocks(&mut message.content);
         let model = Arc::clone(&services.main_model);
         services.fixed.check(&model)?;
-        let (session, owned) = match &options.session_id {
+        let (mut session, mut owned) = match &options.session_id {
             Some(id) => sessions.open(id).await?,
             None => sessions.create().await?,
         };
-        let full = || RuntimeError::QueueFull { session_id: session.id().clone(), waiting: MAX_WAITING };
-        let work = Work::Answer { message: message.content, queue: queue::join(&session).ok_or_else(full)? };
+        let queue = loop {
+            let full = || RuntimeError::QueueFull { session_id: session.id().clone(), waiting: MAX_WAITING };
+            let position = queue::join(&session).ok_or_else(full)?;
+            if session.is_owned_as(&owned) {
+                break position;
+            }
+            // Given up between the two; now that there is a place in its queue, that does not happen again.
+            drop(position);
+            (session, owned) = sessions.open(&session.id().clone()).await?;
+        };
+        let work = Work::Answer { message: message.content, queue };
         let limits = services.settings.limits.clone();
         let run_id = fresh_id(RunId::PREFIX, RunId::parse);
         let spec = RunSpec { run_id, work, model, limits, cancel: services.stop.child_token() };

@@ -67,6 +67,11 @@ impl Session {
         }
     }
 
+    /// Whether that is still what is there of it.
+    pub(crate) fn is_owned_as(&self, owned: &Arc<OwnedSession>) -> bool {
+        matches!(&*self.ownership(), Ownership::Held(now) if Arc::ptr_eq(now, owned))
+    }
+
     pub(crate) fn own(&self, owned: Arc<OwnedSession>) {
         *self.ownership() = Ownership::Held(owned);
     }
@@ -91,8 +96,11 @@ impl Session {
 
     /// A child's run has ended, which may have been the last that lived.
     pub(crate) fn child_ended(self: &Arc<Self>) {
-        let idle = self.owned().is_ok_and(|owned| self.is_idle(&owned));
-        if idle {
+        let Ok(owned) = self.owned() else { return };
+        if owned.has_unstored_end() {
+            // Whoever claims it next writes the end down.
+            self.release();
+        } else if self.is_idle(&owned) {
             self.idle();
         }
     }

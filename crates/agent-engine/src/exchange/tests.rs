@@ -110,6 +110,10 @@ fn a_store_that_fails_ends_it() {
     first.step(start());
     assert!(first.step(failed(7)).is_empty(), "no commit of this one");
     assert_eq!(told(&first.step(failed(1))), ["finish failed"]);
+    let mut cancelled = exchange();
+    cancelled.step(start());
+    cancelled.step(Input::Cancel);
+    assert_eq!(told(&cancelled.step(failed(1))), ["finish aborted_streaming"], "nothing is left to wait for");
     let mut last = exchange();
     last.step(start());
     last.step(done());

@@ -11,5 +11,5 @@ pub(crate) use catalogs::{Catalogs, Offer};
 pub(crate) use gather::{Gathered, Gatherer, InstructionNode};
 pub(crate) use instructions::InstructionFiles;
 pub(crate) use loaded::Loaded;
-pub(crate) use noticed::noticed;
+pub(crate) use noticed::{noticed, will_change};
 pub(crate) use system::{SystemParts, fixed_blocks};

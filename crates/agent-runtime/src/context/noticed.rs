@@ -3,12 +3,26 @@
 use std::path::Path;
 
 use agent_engine::{AfterNode, ContextMark, keys};
+use agent_policy::{Access, Facts};
 use agent_protocol::{ContentBlock, Object, Permission, ToolCallId, ToolDescriptor};
 use agent_tool::{ContextNode, ToolOutput};
 use serde_json::Value;
 
 use super::instructions::{InstructionFiles, ReadFile, Reading};
 use super::loaded::Loaded;
+
+/// A call is about to change what its facts say, or anything.
+pub(crate) fn will_change(tool: &ToolDescriptor, facts: &Facts, files: &InstructionFiles) {
+    if tool.definition.permission == Permission::Readonly {
+        return;
+    }
+    if facts.command.is_some() || facts.targets.is_empty() {
+        files.changes().something_ran();
+    }
+    for target in facts.targets.iter().filter(|target| target.access == Access::Write) {
+        files.changes().written(&target.resolved);
+    }
+}
 
 /// The nodes a call adds to the conversation; what its result says of an instruction file is put into it.
 pub(crate) fn noticed(

@@ -24,7 +24,7 @@ use super::prompt::{Known, told};
 use super::schedule::Round;
 use super::trigger::{Backlog, Reason};
 use super::wish::is_wish;
-use crate::owned::OwnedSession;
+use crate::owned::{Hold, OwnedSession};
 
 /// The session was given up meanwhile, or its store refuses. Nothing can be said about it any more.
 struct Gone;
@@ -207,11 +207,11 @@ impl Inner {
         };
         let completed = completed(&applied, reason, batch.said.len(), batch.cursor.max(look.cursor), usage);
         if !applied.is_complete() {
-            self.fail(place, MemoryExtractionFailed::of(completed, changed_meanwhile(&applied))).await?;
+            let failed = MemoryExtractionFailed::of(completed, changed_meanwhile(&applied));
+            self.commit_under(&hold, place, failed_event(failed)).await?;
             return Ok(Ok(Ended::Conflict));
         }
-        self.commit(place, EventDraft::of(completed)).await?;
-        drop(hold);
+        self.commit_under(&hold, place, EventDraft::of(completed)).await?;
         Ok(Ok(Ended::Done))
     }
 
@@ -225,22 +225,31 @@ impl Inner {
     }
 
     async fn fail(&self, place: &Place, failed: MemoryExtractionFailed) -> Result<(), Gone> {
-        self.commit(place, EventDraft::of(failed).level(Level::Warning)).await.map(drop)
+        self.commit(place, failed_event(failed)).await.map(drop)
     }
 
     /// Stores an event, without anything that is, or looks like, a secret; gives its time.
-    async fn commit(&self, place: &Place, mut event: EventDraft) -> Result<Timestamp, Gone> {
+    async fn commit(&self, place: &Place, event: EventDraft) -> Result<Timestamp, Gone> {
+        let owned: Arc<OwnedSession> = place.owned.upgrade().ok_or(Gone)?;
+        self.commit_under(&owned.hold()?, place, event).await
+    }
+
+    /// The same for who holds the session already, even if it was released meanwhile.
+    async fn commit_under(&self, hold: &Hold, place: &Place, mut event: EventDraft) -> Result<Timestamp, Gone> {
         self.redactor.object(&mut event.payload);
         in_object(&self.patterns, &mut event.payload);
-        let owned: Arc<OwnedSession> = place.owned.upgrade().ok_or(Gone)?;
         let commit = Commit {
             agent_id: place.agent_id.clone(),
             run_id: place.run_id.clone(),
             writes: vec![Write::Event(event)],
         };
-        let committed = owned.commit(&*self.store, commit).await?;
+        let committed = hold.commit(&*self.store, commit).await?;
         committed.events.first().map(|event| event.created_at.clone()).ok_or(Gone)
     }
+}
+
+fn failed_event(failed: MemoryExtractionFailed) -> EventDraft {
+    EventDraft::of(failed).level(Level::Warning)
 }
 
 /// What the model is shown.
