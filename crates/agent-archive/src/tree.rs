@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use agent_protocol::internal::PURPOSE;
 use agent_protocol::{
-    AgentId, AgentStatus, AgentType, EndReason, ErrorPayload, NodeId, RunId, RunStatus, SessionId, Timestamp, Usage,
+    AgentId, AgentStatus, AgentType, EndReason, ErrorPayload, Node, NodeId, RunId, RunStatus, SessionId, Timestamp,
+    Usage,
 };
 use agent_store::{AgentInfo, RunInfo, StoreError};
 use serde::Serialize;
@@ -61,7 +62,7 @@ pub struct TreeRun {
     pub turns: u32,
     /// Tokens of its own requests, without those of the agents below it.
     pub usage: Usage,
-    /// What it was asked, in one line of at most 200 characters; none where its first node says nothing.
+    /// What it was asked, in one line of at most 200 characters; none where no message of its own says something.
     pub asked: Option<String>,
     /// What it said at its end, in one line of at most 200 characters; none where there is no such node.
     pub answered: Option<String>,
@@ -73,6 +74,8 @@ pub struct TreeRun {
 
 /// Runs read at once.
 const PAGE: u32 = 256;
+/// Messages read at once: they may be long.
+const MESSAGES: u32 = 8;
 /// Characters of what a run was asked, and of what it answered.
 const LINE: usize = 200;
 /// Stands where a line was cut.
@@ -87,6 +90,10 @@ impl Archive {
         let session = self.session_row(id).await?;
         // The agents first: each has a run once it can be seen, while a run that is read may be that of a later agent.
         let agents = self.told(self.archive.agents(id).await)?;
+        let mut asked = HashMap::new();
+        for agent in &agents {
+            self.asked(agent, include_sensitive, &mut asked).await?;
+        }
         let mut runs: HashMap<AgentId, Vec<TreeRun>> = HashMap::new();
         let mut offset = 0;
         loop {
@@ -94,7 +101,8 @@ impl Archive {
             let read = u32::try_from(page.len()).unwrap_or(PAGE);
             for run in page {
                 let agent = run.agent_id.clone();
-                let run = self.tree_run(run, include_sensitive).await?;
+                let asked = asked.remove(&run.run_id);
+                let run = self.tree_run(run, asked, include_sensitive).await?;
                 runs.entry(agent).or_default().push(run);
             }
             offset += read;
@@ -108,13 +116,51 @@ impl Archive {
         Ok(AgentTree { session_id: session.session_id, root, others: agents.rest() })
     }
 
-    async fn tree_run(&self, mut run: RunInfo, include_sensitive: bool) -> Result<TreeRun, ArchiveError> {
+    /// The first message of each run of an agent, in one line.
+    async fn asked(
+        &self,
+        agent: &AgentInfo,
+        include_sensitive: bool,
+        asked: &mut HashMap<RunId, String>,
+    ) -> Result<(), ArchiveError> {
+        let mut after = 0;
+        loop {
+            let page = self.store.user_messages(&agent.session_id, &agent.agent_id, after, MESSAGES).await;
+            let page = self.told(page)?;
+            let complete = page.len() < MESSAGES as usize;
+            for node in page {
+                after = node.node_seq;
+                if !asked.contains_key(&node.run_id) {
+                    let run_id = node.run_id.clone();
+                    asked.extend(self.line(node, include_sensitive).await?.map(|line| (run_id, line)));
+                }
+            }
+            if complete {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn tree_run(
+        &self,
+        mut run: RunInfo,
+        asked: Option<String>,
+        include_sensitive: bool,
+    ) -> Result<TreeRun, ArchiveError> {
         if !include_sensitive {
             screen::run(self.screen.patterns()?, &mut run);
         }
+        let answered = match &run.end_node_id {
+            Some(node) => self.told(self.store.node(node).await)?,
+            None => None,
+        };
+        let answered = match answered {
+            Some(node) => self.line(node, include_sensitive).await?,
+            None => None,
+        };
         Ok(TreeRun {
-            asked: self.line(run.start_node_id.as_ref(), include_sensitive).await?,
-            answered: self.line(run.end_node_id.as_ref(), include_sensitive).await?,
+            asked,
+            answered,
             run_id: run.run_id,
             status: run.status,
             end_reason: run.end_reason,
@@ -128,9 +174,7 @@ impl Archive {
     }
 
     /// What a node says, in one line. Secrets are taken out before it is cut, so that none is cut in half.
-    async fn line(&self, node: Option<&NodeId>, include_sensitive: bool) -> Result<Option<String>, ArchiveError> {
-        let Some(id) = node else { return Ok(None) };
-        let Some(mut node) = self.told(self.store.node(id).await)? else { return Ok(None) };
+    async fn line(&self, mut node: Node, include_sensitive: bool) -> Result<Option<String>, ArchiveError> {
         if !include_sensitive {
             node = self.screen.shown(node, screen::node).await?;
         }

@@ -19,7 +19,7 @@ use crate::moment;
 use crate::output::{Look, Output};
 use crate::standing;
 use crate::stored::{self, Which, below_home, nothing_yet};
-use context::Contexts;
+use context::{Contexts, Ending};
 use timeline::Timeline;
 use which::WhichRun;
 
@@ -215,16 +215,6 @@ fn header(listing: &SessionListing, look: Look) -> String {
         }
     }
     text
-}
-
-/// What became of a run whose end is not in the report.
-enum Ending {
-    /// There is an end.
-    Nothing,
-    /// It has not ended yet.
-    AtWork,
-    /// Its process ended; how the session can be gone on with.
-    Interrupted(String),
 }
 
 /// What a run is that has no end in the report.

@@ -11,7 +11,6 @@ use agent_core::archive::{
 use agent_core::event::Timestamp;
 use agent_core::id::RunId;
 
-use super::Ending;
 use super::rows::Rows;
 use crate::lines::{self, counted, in_line};
 use crate::moment;
@@ -33,6 +32,16 @@ pub(super) struct Contexts {
     run: Option<Current>,
     /// What has been told of the epoch, so that only news is.
     told: Told,
+}
+
+/// What became of a run whose end is not in the report.
+pub(super) enum Ending {
+    /// There is an end.
+    Nothing,
+    /// It has not ended yet.
+    AtWork,
+    /// Its process ended; how the session can be gone on with.
+    Interrupted(String),
 }
 
 /// The run that the rows belong to, also when it has ended: a summary may come after it.

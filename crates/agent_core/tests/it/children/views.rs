@@ -48,7 +48,7 @@ async fn a_session_with_children() {
     };
     let asked = |text: &str| Some(text.to_owned());
     let root = &tree.root;
-    assert_eq!(told(root), ("root", "idle", "completed", asked("Split it up."), None));
+    assert_eq!(told(root), ("main", "idle", "completed", asked("Split it up."), None));
     assert_eq!(root.runs.len(), 2);
     assert_eq!(root.runs[0].answered, asked("All is done."));
     assert_eq!((root.runs[1].answered.clone(), root.runs[1].children.len()), (asked("Nothing more."), 0));
@@ -72,8 +72,12 @@ async fn a_session_with_children() {
     let shown = json!(timeline.collect().await.unwrap());
     let names: Vec<_> = steps(&shown, "step").into_iter().map(|(name, _)| name).collect();
     let told = ["began", "user_said", "called", "called", "model_said", "ended", "began", "user_said", "model_said"];
-    let without_children: Vec<_> = names.into_iter().filter(|name| !name.starts_with("child_")).collect();
-    assert_eq!(without_children, [&told[..], &["ended"]].concat());
+    let (children_told, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| name.starts_with("child_"));
+    assert_eq!(others, [&told[..], &["ended"]].concat());
+    assert_eq!(children_told.iter().filter(|name| **name == "child_began").count(), 2, "{children_told:?}");
+    let mut ends: Vec<_> = steps(&shown, "status").into_iter().filter(|(name, _)| *name == "child_ended").collect();
+    ends.sort_by_key(|(_, status)| status.as_str());
+    assert_eq!(ends, [("child_ended", &json!("completed")), ("child_ended", &json!("failed"))]);
     let numbers: Vec<_> = steps(&shown, "number").into_iter().filter(|(name, _)| *name == "began").collect();
     assert_eq!(numbers, [("began", &json!(1)), ("began", &json!(2))]);
     let calls: Vec<_> = shown.as_array().unwrap().iter().filter(|entry| entry["step"] == "called").collect();
