@@ -60,7 +60,8 @@ pub struct TreeRun {
     pub updated_at: Timestamp,
     /// Turns taken.
     pub turns: u32,
-    /// Tokens of its own requests, without those of the agents below it.
+    /// Tokens of its own requests and of the summaries made for it, which are in those agents' runs as well (DEC-92); without those
+    /// of child agents.
     pub usage: Usage,
     /// What it was asked, in one line of at most 200 characters; none where no message of its own says something.
     pub asked: Option<String>,

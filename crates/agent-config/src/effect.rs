@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::schema::{Field, join};
 use crate::tree::Value;
 
-/// A part of the configuration that nothing reads yet. Building the feature deletes its row in [`NOT_BUILT`].
+/// A part of the configuration that changes nothing a model can do yet. Building the feature deletes its row in [`NOT_BUILT`].
 #[derive(Debug)]
 pub(crate) struct NotBuilt {
     /// The key, or the table.
@@ -20,6 +20,7 @@ pub(crate) struct NotBuilt {
 
 /// One row for each part. A key is covered by the first row that names it or a table around it.
 pub(crate) const NOT_BUILT: &[NotBuilt] = &[
+    // The limits of children are read already, for the tools of programs; no packaged tool starts a child.
     part("agents", "child agents and workers", None),
     part("task", "tasks", None),
     part("context.task_board_token_budget", "the task board", None),

@@ -3,7 +3,7 @@
 //!
 //! It is deliberately *not* a place for behaviour: nothing here does I/O, knows a provider, a database or a terminal, or
 //! decides anything about a run. Names and strings are those of the contract; a type that crosses a boundary rejects
-//! unknown fields (API-8).
+//! unknown fields (API-8), but for the payloads of events, which older builds wrote as well (EVT-5).
 //!
 //! Read in this order: [`ContentBlock`] (what a message is made of), [`Node`] (what a session stores),
 //! [`ModelRequest`] and [`ModelEvent`] (what a provider sees and says), [`RuntimeEvent`] (what a user watches).

@@ -370,5 +370,5 @@ fn summary(facts: &Facts, redactor: &Redactor, patterns: &SecretPatterns) -> Str
 }
 
 fn lost_handle() -> ErrorPayload {
-    ErrorPayload::new(ErrorCode::InternalError, "the prepared call is gone; this is a fault of soong-agent")
+    ErrorPayload::new(ErrorCode::InternalError, "the prepared call is gone; this is a bug in soong-agent")
 }

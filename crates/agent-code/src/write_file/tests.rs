@@ -41,7 +41,7 @@ fn folders_are_made_only_if_wanted() {
     ok(&tree, json!({"path": "f", "content": "", "create_dirs": false}));
 }
 
-/// COD-5: a file that changed since it was read is not overwritten; the session's own writes are no change.
+/// COD-5: a file that changed since it was read is not overwritten; the agent's own writes are no change.
 #[test]
 fn foreign_changes_are_not_lost() {
     // EDIT-17

@@ -28,7 +28,8 @@ pub struct ChildTask {
     pub task: Vec<ContentBlock>,
     /// Who it is; its text becomes a system block (AGD-4).
     pub definition: Option<Arc<AgentDefinition>>,
-    /// Of the tools that children of its kind may have, only these, by canonical name (AGT-3); absent: all of them.
+    /// Only these tools, by canonical name, of those that children of its kind may have (AGT-3); absent: those that they have by
+    /// default (AGT-8).
     pub allowed_tools: Option<HashSet<String>>,
     /// How long it may take; absent: as long as the configuration says.
     pub timeout: Option<Duration>,

@@ -83,7 +83,7 @@ impl AgentRuntime {
     /// A readonly tool's calls may run in parallel; those of a write or dangerous tool run alone and ask first.
     ///
     /// # Errors
-    /// A name that is taken, unusable or core's (`agent.`, `internal.`, `mcp.`), an input schema outside the subset that every provider takes (TOL-2).
+    /// A name that is taken, unusable or reserved (`agent.` and `internal.` for core, `mcp.` for servers), an input schema outside the subset that every provider takes (TOL-2).
     pub fn register_tool<F, R, T>(&self, definition: ToolDefinition, handler: F) -> Result<(), RegisterError>
     where
         F: Fn(Object, CallContext) -> R + Send + Sync + 'static,
