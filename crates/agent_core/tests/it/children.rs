@@ -268,3 +268,25 @@ async fn tools_a_child_cannot_have() {
     assert!(replay.children().is_empty(), "nothing was started");
     runtime.close().await;
 }
+
+/// PRM-5, RUN-22: what nobody answered in a child went unanswered in the run of the user as well.
+#[tokio::test]
+async fn a_child_that_nobody_answers() {
+    let world = World::with("children_unanswered", Protocol::OpenAi, "model.provider = \"actors\"").await;
+    let actors = Actors::default();
+    actors.on("Split it up.", |turn, _| match turn {
+        0 => Say::calls(&[("test.helper", json!({"task": "Task A", "kind": "sub", "tools": ["code.write_file"]}))]),
+        _ => Say::text("All is done."),
+    });
+    actors.on("Task A", |turn, _| match turn {
+        0 => Say::calls(&[("code.write_file", json!({"path": "f.txt", "content": "x"}))]),
+        _ => Say::text("I may not."),
+    });
+    let runtime = actors.builder(&world).tool(actors.helper()).build().await.unwrap();
+    let ran = run(&runtime, "Split it up.").await;
+    ran.assert_completed();
+    assert_eq!(world.file("f.txt"), None);
+    let unanswered: Vec<_> = ran.result.unanswered.iter().map(|call| call.tool_name.as_str()).collect();
+    assert_eq!(unanswered, ["code.write_file"]);
+    runtime.close().await;
+}
