@@ -137,7 +137,7 @@ pub struct WindowBudgets {
 impl EventPayload for ContextBuilt {
     const EVENT_TYPE: EventType = EventType::ContextBuilt;
 
-    fn from_older(payload: &Object) -> Option<Object> {
+    fn from_older(payload: &Object) -> Object {
         older::context_built(payload)
     }
 }

@@ -23,9 +23,9 @@ pub trait EventPayload: Serialize + DeserializeOwned {
         }
     }
 
-    /// The payload of an older build in the form of today; none where it has that already.
-    fn from_older(_payload: &Object) -> Option<Object> {
-        None
+    /// Fields that an older build had in another place, in the place and form of today.
+    fn from_older(_payload: &Object) -> Object {
+        Object::new()
     }
 
     /// Reads a payload. [`RuntimeEvent::read`] names the event as well.
@@ -33,10 +33,7 @@ pub trait EventPayload: Serialize + DeserializeOwned {
     /// # Errors
     /// [`FieldError`] names the field that is missing or wrong.
     fn read(payload: &Object) -> Result<Self, FieldError> {
-        match Self::from_older(payload) {
-            Some(today) => fields::read(&today),
-            None => fields::read(payload),
-        }
+        fields::read(payload, &Self::from_older(payload))
     }
 }
 

@@ -42,9 +42,10 @@ impl fmt::Display for FieldError {
 
 impl std::error::Error for FieldError {}
 
-pub(super) fn read<T: DeserializeOwned>(payload: &Object) -> Result<T, FieldError> {
+/// Reads a payload as if these fields were in it as well.
+pub(super) fn read<T: DeserializeOwned>(payload: &Object, more: &Object) -> Result<T, FieldError> {
     let path = RefCell::new(Vec::new());
-    let read = T::deserialize(Fields { object: payload, path: &path });
+    let read = T::deserialize(Fields { object: payload, more: Some(more), path: &path });
     read.map_err(|error| {
         let path = path.take();
         FieldError { field: (!path.is_empty()).then(|| path.join(".")), message: error.to_string() }
@@ -56,6 +57,7 @@ type Path<'de> = RefCell<Vec<&'de str>>;
 
 struct Fields<'de, 'c> {
     object: &'de Object,
+    more: Option<&'de Object>,
     path: &'c Path<'de>,
 }
 
@@ -63,7 +65,8 @@ impl<'de> Deserializer<'de> for Fields<'de, '_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_map(Entries { rest: self.object.iter(), value: None, path: self.path })
+        let rest = self.object.iter().chain(self.more.into_iter().flatten());
+        visitor.visit_map(Entries { rest, value: None, path: self.path })
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -89,13 +92,13 @@ impl<'de> Deserializer<'de> for Fields<'de, '_> {
     }
 }
 
-struct Entries<'de, 'c> {
-    rest: serde_json::map::Iter<'de>,
+struct Entries<'de, 'c, I> {
+    rest: I,
     value: Option<(&'de str, &'de Value)>,
     path: &'c Path<'de>,
 }
 
-impl<'de> MapAccess<'de> for Entries<'de, '_> {
+impl<'de, I: Iterator<Item = (&'de String, &'de Value)>> MapAccess<'de> for Entries<'de, '_, I> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
@@ -108,16 +111,12 @@ impl<'de> MapAccess<'de> for Entries<'de, '_> {
         let Some((key, value)) = self.value.take() else { return seed.deserialize(&Value::Null) };
         self.path.borrow_mut().push(key);
         let read = match value {
-            Value::Object(object) => seed.deserialize(Fields { object, path: self.path }),
+            Value::Object(object) => seed.deserialize(Fields { object, more: None, path: self.path }),
             other => seed.deserialize(other),
         };
         if read.is_ok() {
             self.path.borrow_mut().pop();
         }
         read
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.rest.len())
     }
 }

@@ -21,13 +21,12 @@ use crate::Object;
 /// The keys that stand in `epoch_part` today.
 const OF_EPOCH: [&str; 3] = ["epoch_because", "budgets", "fixed_part"];
 
-/// Puts what belongs to the epoch into its part.
-pub(super) fn context_built(payload: &Object) -> Option<Object> {
+/// What belongs to the epoch, as its part.
+pub(super) fn context_built(payload: &Object) -> Object {
     if payload.contains_key("epoch_part") || !payload.contains_key("budgets") {
-        return None;
+        return Object::new();
     }
-    let mut today = payload.clone();
-    let part = OF_EPOCH.iter().filter_map(|key| today.shift_remove_entry(*key)).collect();
-    today.insert("epoch_part".to_owned(), Value::Object(part));
-    Some(today)
+    let field = |key: &str| payload.get(key).map(|value| (key.to_owned(), value.clone()));
+    let part: Object = OF_EPOCH.into_iter().filter_map(field).collect();
+    Object::from_iter([("epoch_part".to_owned(), Value::Object(part))])
 }
