@@ -284,10 +284,14 @@ fn long_run() -> Vec<EventDraft> {
     let tail = json!([{"role": "user", "content": [{"type": "text", "text": "state ".repeat(250)}]}]);
     let request = |turn: usize| {
         let usage = Usage { input_tokens: Some(100), ..Usage::default() };
-        let report = json!({
-            "turn": turn, "request": turn, "epoch": 1, "nodes_in": turn, "nodes_out": 0, "turns_out": 0, "tail": tail,
-            "epoch_because": "run_start", "fixed_part": {}, "budgets": budgets(1000),
-        });
+        let mut report = json!({"turn": turn, "request": turn, "nodes_in": turn, "tail": tail});
+        match turn {
+            1 => {
+                report["epoch_part"] =
+                    json!({"epoch_because": "run_start", "fixed_part": {}, "budgets": budgets(1000)});
+            }
+            _ => report["epoch_part_of_request"] = json!(1),
+        }
         [
             built(report),
             EventDraft::of(ModelCompleted { stop: None, stop_raw: None, usage, prompt_tokens_expected: None }),
