@@ -69,7 +69,7 @@ impl Resume {
             .filter_map(|row| Some((PathBuf::from(row.path), decode(&row.hash)?, row.agent_id)));
         let files = Arc::new(SessionFiles::stored(written));
         let seen = SeenFiles::stored(root.clone(), Arc::clone(&files), loaded.file_versions);
-        let calibration = self.calibration(loaded.last_context.as_ref())?;
+        let calibration = self.calibration(loaded.last_context.as_ref());
         let carried = self.path(id, loaded.row.active_node_id.as_ref(), calibration).await?;
         let carried = CarriedState { lost_children, ..carried };
         let root = Agent::new(root.clone(), loaded.row.agent_type, None, Arc::new(seen), Some(carried));
@@ -79,7 +79,7 @@ impl Resume {
     /// The conversation of an agent as it is stored now.
     pub(crate) async fn agent(&self, session: &SessionId, agent: &AgentId) -> Result<CarriedState, StoreError> {
         let loaded = self.store.load_agent(session, agent).await?;
-        let calibration = self.calibration(loaded.last_context.as_ref())?;
+        let calibration = self.calibration(loaded.last_context.as_ref());
         self.path(session, loaded.row.active_node_id.as_ref(), calibration).await
     }
 
@@ -91,7 +91,7 @@ impl Resume {
         leaf: &NodeId,
     ) -> Result<CarriedState, StoreError> {
         let loaded = self.store.load_agent(session, parent).await?;
-        let calibration = self.calibration(loaded.last_context.as_ref())?;
+        let calibration = self.calibration(loaded.last_context.as_ref());
         self.path(session, Some(leaf), calibration).await
     }
 
@@ -122,15 +122,18 @@ impl Resume {
         Ok(CarriedState { path, calibration, started, ..CarriedState::default() })
     }
 
-    /// What was learned about this model's token counts by the agent's last request (CTX-7).
-    fn calibration(&self, last: Option<&LastContext>) -> Result<Calibration, StoreError> {
-        let Some(last) = last else { return Ok(Calibration::default()) };
-        let built: ContextBuilt = last.built.read()?;
-        // Which model it is about stands in the event that is stored together with it.
-        let asked = last.next.as_ref().filter(|event| event.event_type == EventType::ModelStarted);
-        let asked = asked.map(|event| event.read::<ModelStarted>()).transpose()?;
-        let same = asked.is_some_and(|asked| asked.model == self.model);
-        Ok(if same { Calibration::of(built.calibration) } else { Calibration::default() })
+    /// What was learned about this model's token counts by the agent's last request (CTX-7). A report that cannot be read
+    /// teaches nothing: it is told where it is looked at, and does not keep the conversation from going on.
+    fn calibration(&self, last: Option<&LastContext>) -> Calibration {
+        let learned = || {
+            let last = last?;
+            let built: ContextBuilt = last.built.read().ok()?;
+            // Which model it is about stands in the event that is stored together with it.
+            let asked = last.next.as_ref().filter(|event| event.event_type == EventType::ModelStarted)?;
+            let started: ModelStarted = asked.read().ok()?;
+            (started.model == self.model).then(|| Calibration::of(built.calibration))
+        };
+        learned().unwrap_or_default()
     }
 
     /// The calls of a run that had begun.

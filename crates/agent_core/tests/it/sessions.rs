@@ -2,10 +2,34 @@
 
 use agent_core::StartOptions;
 use agent_core::error::ErrorCode;
+use agent_core::event::{EventDraft, EventType};
+use agent_core::message::Object;
+use agent_store::{SessionStore, Write};
 use agent_testkit::{Call, Protocol, Reply};
 use serde_json::json;
 
+use crate::stored::{Kept, Stored};
 use crate::support::{World, run, run_in};
+
+/// CTX-7, EVT-5: a last report that cannot be read teaches nothing, and the session goes on all the same.
+#[tokio::test]
+async fn a_report_that_cannot_be_read_is_done_without() {
+    let world = World::new("unreadable_report", Protocol::OpenAi).await;
+    world.server.script([Reply::text("First answer."), Reply::text("Second answer.")]);
+    let runtime = world.runtime().await;
+    let first = run(&runtime, "First question.").await;
+    runtime.close().await;
+    let stored = Stored::open(&world.home.home).await;
+    let claimed = stored.store.claim_session(&first.session_id, None).await.unwrap();
+    let run_id = first.events[0].run_id.clone().unwrap();
+    let kept = Kept { lease: claimed.lease, agent_id: claimed.row.root_agent_id, run_id };
+    let broken = Object::from_iter([("calibration".to_owned(), json!("much"))]);
+    stored.commit(&kept, vec![Write::Event(EventDraft::raw(EventType::ContextBuilt, broken))]).await;
+    stored.die([kept]).await;
+    let runtime = world.runtime().await;
+    run_in(&runtime, &first.session_id, "Second question.").await.assert_completed();
+    runtime.close().await;
+}
 
 /// CLI-1, STO-7: a session goes on in another runtime, with its whole history.
 #[tokio::test]
