@@ -9,6 +9,8 @@ use std::{
 
 use agent_policy::{Facts, Grants, PathRules, Places, PolicySettings, Question, Verdict, decide};
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, ToolOrigin};
+#[cfg(target_os = "linux")]
+pub(crate) use agent_testkit::without_privileges;
 pub(crate) use agent_tool::testing::{context_with, object};
 use agent_tool::{CallContext, Prepared, Tool, ToolOutput, describe, testing::context};
 use proptest::test_runner::Config as ProptestConfig;
@@ -198,18 +200,4 @@ pub(crate) fn data(output: &ToolOutput) -> Value {
 /// Runs a future on a runtime of its own.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
-}
-
-/// Runs on a thread that has no rights beyond those of files' owners, even when the tests run as root.
-#[cfg(target_os = "linux")]
-pub(crate) fn without_privileges<R: Send>(run: impl FnOnce() -> R + Send) -> R {
-    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
-    let empty = CapabilitySet::empty();
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            set_capabilities(None, CapabilitySets { effective: empty, permitted: empty, inheritable: empty }).unwrap();
-            run()
-        });
-        thread.join().unwrap()
-    })
 }

@@ -25,12 +25,15 @@
 
 mod body;
 mod call;
+mod current_test;
 mod flush;
 mod gate;
 mod home;
+mod limit;
 mod model;
 mod names;
 mod prefix;
+mod privileges;
 mod protocol;
 mod record;
 mod reply;
@@ -42,10 +45,12 @@ mod view;
 mod wire;
 
 pub use call::Call;
+pub use current_test::{going_on, not_tried};
 pub use gate::Gate;
 pub use home::{MODEL, TestHome};
 pub use model::Model;
 pub use prefix::{prefix_violations, prefix_violations_ignoring};
+pub use privileges::without_privileges;
 pub use protocol::Protocol;
 pub use record::{Delivery, Probe, RecordedRequest};
 pub use reply::{Reply, Stop};

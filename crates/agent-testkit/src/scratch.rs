@@ -10,10 +10,12 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::current_test;
+
 #[cfg(test)]
 mod tests;
 
-/// How many runs stay on disk, the running one included.
+/// How many runs that left something stay on disk, the running one included.
 const KEPT_RUNS: usize = 5;
 /// Locked by its process for as long as it lives; also the mark of a folder that may be pruned at all.
 const ALIVE: &str = ".alive";
@@ -25,7 +27,8 @@ const TRASH: &str = ".trash-";
 /// Makes a fresh, empty folder (mode 0700) for a test and returns its real path.
 ///
 /// It lies in `$SOONG_AGENT_TEST_ROOT` if that is set, else in `$HOME/.soong-agent/test-runs/<run id>/`, of which the last
-/// five runs are kept. `name` is a hint: unsafe characters become `-`, and a number is added if the name is taken.
+/// five that left something are kept. With `SOONG_AGENT_TEST_KEEP=failed` it goes when its test has passed; of a test that failed it
+/// is named. `name` is a hint: unsafe characters become `-`, and a number is added if the name is taken.
 ///
 /// # Panics
 /// If the folder cannot be made: no test can go on without it.
@@ -36,7 +39,10 @@ pub fn scratch(name: &str) -> PathBuf {
             .unwrap_or_else(|| panic!("set HOME or SOONG_AGENT_TEST_ROOT: tests need a folder of their own"));
         RunFolder::open(&place).unwrap_or_else(|e| panic!("open the test folder in {place:?}: {e}"))
     });
-    run.fresh(name).unwrap_or_else(|e| panic!("make a test folder for {name:?} in {}: {e}", run.path.display()))
+    let folder = run.fresh(name);
+    let folder = folder.unwrap_or_else(|e| panic!("make a test folder for {name:?} in {}: {e}", run.path.display()));
+    current_test::owns(&folder);
+    folder
 }
 
 /// Where this process's test folders go.
@@ -101,7 +107,8 @@ impl RunFolder {
     }
 }
 
-/// Renames dead runs beyond the newest [`KEPT_RUNS`] to trash and returns all trash, that of killed processes included.
+/// Renames dead runs to trash, those that are empty and those beyond the newest [`KEPT_RUNS`], and returns all trash, that of
+/// killed processes included.
 fn set_aside_old_runs(parent: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(parent) else {
         return Vec::new();
@@ -113,8 +120,9 @@ fn set_aside_old_runs(parent: &Path) -> Vec<PathBuf> {
     let mut runs: Vec<&OsString> =
         names.iter().filter(|n| !is_trash(n) && parent.join(n).join(ALIVE).is_file()).collect();
     runs.sort(); // a run id begins with its time
-    let surplus = runs.len().saturating_sub(KEPT_RUNS);
-    for name in runs.into_iter().take(surplus) {
+    let (empty, full): (Vec<_>, Vec<_>) = runs.into_iter().partition(|name| is_empty_and_dead(&parent.join(name)));
+    let surplus = full.len().saturating_sub(KEPT_RUNS);
+    for name in empty.into_iter().chain(full.into_iter().take(surplus)) {
         let mut trash = OsString::from(TRASH);
         trash.push(name);
         let trash = parent.join(trash);
@@ -123,6 +131,12 @@ fn set_aside_old_runs(parent: &Path) -> Vec<PathBuf> {
         }
     }
     outcast
+}
+
+/// Whether nothing was left, as by tests that all passed.
+fn is_empty_and_dead(run: &Path) -> bool {
+    let nothing = fs::read_dir(run).is_ok_and(|all| all.flatten().all(|entry| entry.file_name() == ALIVE));
+    nothing && is_dead(run)
 }
 
 /// A run is dead when nobody holds its lock. What cannot be told counts as alive.

@@ -1,6 +1,6 @@
 //! Outputs that are too big to keep go to a file.
 
-use crate::support::{DEADLINE, KEEP, finish, sh};
+use crate::support::{DEADLINE, KEEP, Running, finish, is_alive, pids, sh, until};
 use agent_exec::{Capture, CommandSpec, Exit, Spill};
 use agent_testkit::scratch;
 use std::{
@@ -109,19 +109,23 @@ impl Spill for Stuck {
 #[tokio::test]
 async fn a_stuck_disk_stalls_only_its_own_pipe() {
     let (gate, gated) = mpsc::channel();
+    let pid = scratch("spill-stuck").join("pid");
     let spec = CommandSpec {
         stdout: Capture::spilling(10, 1 << 30, move || Ok(Box::new(Stuck(gated)))),
         timeout: Duration::from_secs(1),
-        ..sh("yes & head -c 1000000 /dev/zero >&2; wait")
+        ..sh(&format!("echo $$ > '{}'; yes & head -c 1000000 /dev/zero >&2; wait", pid.display()))
     };
-    let call = tokio::spawn(finish(spec));
-    for _ in 0..150 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let mut running = Running::start(spec);
+    running.shows("all of standard error", |view| view.stderr_total == 1_000_000).await;
+    let leader = pids(&fs::read_to_string(pid).unwrap())[0];
+    until("the time is up for the program", || !is_alive(leader)).await;
+    // Nothing was written to the disk so far.
+    assert!(!running.task.is_finished());
     for _ in 0..1000 {
+        // It takes as many as it has writes to make.
         let _ = gate.send(());
     }
-    let finished = call.await.unwrap();
+    let finished = running.finished().await;
     assert_eq!((finished.exit, finished.stderr.total_bytes), (Exit::TimedOut, 1_000_000));
     assert!(finished.stdout.total_bytes < 4 << 20, "the pipe was held: {}", finished.stdout.total_bytes);
     assert!(finished.stdout.spill_error.is_none() && finished.stdout.spilled_bytes == finished.stdout.total_bytes);

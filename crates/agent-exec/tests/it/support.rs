@@ -72,8 +72,14 @@ impl Running {
     /// Waits until standard output has this many lines, and returns it.
     pub(crate) async fn lines(&mut self, count: usize) -> String {
         let shown = |view: &Progress| view.stdout_tail.iter().filter(|byte| **byte == b'\n').count() >= count;
-        let view = timeout(DEADLINE, self.views.wait_for(shown)).await.expect("the lines come").expect("it runs");
+        let view = self.shows("the lines", shown).await;
         String::from_utf8_lossy(&view.stdout_tail).into_owned()
+    }
+
+    /// Waits until a view shows something.
+    pub(crate) async fn shows(&mut self, what: &str, shown: impl FnMut(&Progress) -> bool) -> Progress {
+        let view = timeout(DEADLINE, self.views.wait_for(shown)).await;
+        view.unwrap_or_else(|_| panic!("not in time: {what}")).expect("it runs").clone()
     }
 
     /// Waits for the end.

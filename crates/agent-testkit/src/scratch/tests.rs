@@ -55,6 +55,22 @@ fn opening_a_run_prunes_all_but_the_newest_five() {
     assert_eq!(hidden.count(), 0);
 }
 
+/// FND-67: a run in which nothing is left goes at once, and does not take the place of one that holds what a failed test made.
+#[test]
+fn runs_that_left_nothing_go_first() {
+    let parent = scratch("prune-empty");
+    let failed = dead_run(&parent, "20200101T000000.000Z-1");
+    let passed: Vec<PathBuf> = (2..=9).map(|n| dead_run(&parent, &format!("2020010{n}T000000.000Z-1"))).collect();
+    for run in &passed {
+        fs::remove_dir_all(run.join("some")).unwrap();
+    }
+    let living = RunFolder::register(&parent).unwrap();
+    let next = RunFolder::register(&parent).unwrap();
+    assert!(failed.join("some/data").is_dir());
+    assert!(passed.iter().all(|run| !run.exists()));
+    assert!(living.path.is_dir() && next.path.is_dir(), "a test at work has made nothing yet");
+}
+
 /// A run whose process lives, and a folder that is not ours, are never pruned, however old.
 #[test]
 fn pruning_spares_the_living_and_the_foreign() {

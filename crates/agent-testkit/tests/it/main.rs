@@ -5,7 +5,9 @@
 mod checks;
 mod client;
 mod command;
+mod endings;
 mod faults;
 mod gates;
 mod probes;
+mod runner;
 mod streams;

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use agent_testkit::TestHome;
+use agent_testkit::{TestHome, not_tried};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::world::binary;
@@ -92,9 +92,13 @@ pub(crate) struct Mounts {
 
 impl Mounts {
     /// With this done in it by a shell, for which `$0` is the home. `None` if there can be no such thing on this
-    /// machine.
-    pub(crate) fn make(home: &TestHome, script: &str) -> Option<Self> {
-        WAYS.iter().find_map(|way| Self::make_by(*way, home, script))
+    /// machine; that is told, with what the test does instead.
+    pub(crate) fn make(home: &TestHome, script: &str, instead: &str) -> Option<Self> {
+        let made = WAYS.iter().find_map(|way| Self::make_by(*way, home, script));
+        if made.is_none() {
+            not_tried(&format!("mounts (`unshare --mount` does not work here); tried instead: {instead}"));
+        }
+        made
     }
 
     fn make_by(way: Way, home: &TestHome, script: &str) -> Option<Self> {
@@ -148,7 +152,7 @@ impl Disk {
             "cp \"$0/config.toml\" \"$0/../config.toml\"; mount -t tmpfs -o size={size},mode=0700 none \"$0\"; \
              cp \"$0/../config.toml\" \"$0/config.toml\""
         );
-        let around = Mounts::make(home, &script).map_or(Around::FileSize(size / 512), Around::Mounts);
+        let around = Mounts::make(home, &script, "a limit on the size of files").map_or(Around::FileSize(size / 512), Around::Mounts);
         (Self { size }, around)
     }
 

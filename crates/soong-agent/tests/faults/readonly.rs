@@ -62,7 +62,7 @@ fn a_read_only_home() {
 /// Makes a part of the home read-only: by a mount, or by modes where there can be none.
 fn lock(home: &TestHome, path: &str) -> Around {
     let script = format!("mount --bind \"$0/{path}\" \"$0/{path}\"; mount -o remount,ro,bind \"$0/{path}\"");
-    Mounts::make(home, &script).map_or_else(
+    Mounts::make(home, &script, "the modes of files").map_or_else(
         || {
             each_below(&home.home.join(path), &|path, is_folder| set_mode(path, if is_folder { 0o500 } else { 0o400 }));
             Around::Powerless

@@ -18,6 +18,7 @@ impl Tally {
 
     /// Something is about to be tried.
     pub(crate) fn round(&mut self) {
+        agent_testkit::going_on();
         self.rounds += 1;
     }
 

@@ -3,13 +3,15 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use agent_store::{Clock, SqliteStore, StoreSettings};
-use agent_testkit::{Protocol, ScriptedServer, TestHome, scratch};
+use agent_testkit::{Protocol, ScriptedServer, TestHome};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::model;
@@ -23,11 +25,30 @@ pub(crate) fn binary() -> OsString {
     let kept = KEPT.get_or_init(|| {
         let given = env::var_os("SOONG_AGENT_FAULT_BINARY");
         let built = given.unwrap_or_else(|| env!("CARGO_BIN_EXE_soong-agent").into());
-        let second = scratch("faults-binary").join("soong-agent");
         // On another file system there is no second name; then the first has to do.
-        fs::hard_link(&built, &second).map_or(built, |()| second.into())
+        second_name(Path::new(&built)).map_or(built, Into::into)
     });
     kept.clone()
+}
+
+/// A name in cargo's folder for the tests' own files, one for each build; those of older builds go.
+fn second_name(built: &Path) -> io::Result<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults");
+    fs::create_dir_all(&folder)?;
+    let build = fs::metadata(built)?;
+    let second = folder.join(format!("soong-agent-{:020}-{}", build.mtime(), build.ino()));
+    match fs::hard_link(built, &second) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let mut builds: Vec<_> = fs::read_dir(&folder)?.flatten().map(|entry| entry.path()).collect();
+    builds.sort();
+    // The one before may be at work in another process.
+    for old in builds.iter().rev().skip(2).filter(|old| **old != second) {
+        // Another process may be at the same.
+        let _ = fs::remove_file(old);
+    }
+    Ok(second)
 }
 
 /// More than any test asks for.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
-use agent_testkit::{Call, Reply};
+use agent_testkit::{Call, Reply, not_tried};
 use serde_json::json;
 
 use crate::process::Running;
@@ -55,13 +55,13 @@ fn no_more_room() {
     }
 }
 
-/// RUN-21 on a disk that is full indeed. Needs a mount of its own; where nobody may have one, the limits above stand for it.
+/// RUN-21 on a disk that is full indeed. Needs a mount of its own; where nobody may have one, that is told, and the limits above
+/// stand for it.
 #[test]
 fn a_full_disk() {
     let world = World::new("full_disk");
     let Some(mut alone) = own_mounts(&world) else {
-        eprintln!("no mounts here: not tried on a disk of its own; see no_more_room");
-        return;
+        return not_tried("a full disk (`unshare --mount` does not work here); no_more_room has limits on files instead");
     };
     world.server.script([Reply::text("Hello."), much(&world), Reply::text("Still here.")]);
     alone.args(["-c", FULL_DISK, BIN]);
