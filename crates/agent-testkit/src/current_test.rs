@@ -56,7 +56,8 @@ pub fn not_tried(what: &str) {
     let line = format!("not tried by {}: {what}\n", name().unwrap_or_default());
     say(&line);
     let Some(list) = env::var_os(NOT_TRIED).filter(|list| !list.is_empty()) else { return };
-    let written = OpenOptions::new().append(true).create(true).open(&list).and_then(|mut f| f.write_all(line.as_bytes()));
+    let written =
+        OpenOptions::new().append(true).create(true).open(&list).and_then(|mut f| f.write_all(line.as_bytes()));
     written.unwrap_or_else(|e| panic!("write to {}, which {NOT_TRIED} names: {e}", list.display()));
 }
 

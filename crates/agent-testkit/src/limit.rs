@@ -2,11 +2,11 @@
 //!
 //! `scripts/test-runner` gives each test program a limit as a whole. This one is shorter and knows the test's name.
 
+use std::env;
 use std::process::abort;
 use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
-use std::env;
 
 use crate::current_test::say;
 
@@ -47,7 +47,8 @@ pub(crate) fn forget() {
 fn watch(limit: Duration) {
     loop {
         thread::sleep((limit / 20).min(Duration::from_secs(1)));
-        let late: Vec<_> = watched().iter().filter(|test| test.since.elapsed() > limit).map(|t| t.name.clone()).collect();
+        let late: Vec<_> =
+            watched().iter().filter(|test| test.since.elapsed() > limit).map(|t| t.name.clone()).collect();
         if !late.is_empty() {
             let (names, seconds) = (late.join(", "), limit.as_secs_f64());
             say(&format!("{names}: not over after {seconds} s ({LIMIT}); this test program ends here\n"));

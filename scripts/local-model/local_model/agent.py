@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -11,10 +14,13 @@ from pathlib import Path
 from types import FrameType
 
 from .errors import Failure
-from .process import SIGNALS, end, handling, run_quietly, tail
+from .process import SIGNALS, end, handling, run_shown
 from .screen import Screen
 
 PACKAGE = "soong-agent"
+PROFILE = "release"
+"""Cargo's profile for the quick start's build."""
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def build(repository: Path, logs: Path, screen: Screen) -> Path:
@@ -23,30 +29,69 @@ def build(repository: Path, logs: Path, screen: Screen) -> Path:
     Asking cargo rather than guessing `target/release` keeps a target folder
     that was set in the environment or in a cargo config working.
     """
-    screen.note("Building soong-agent (release; the first time takes a few minutes).")
-    log_path = logs / f"cargo-{os.getpid()}.log"
     messages_path = logs / f"cargo-{os.getpid()}.json"
-    argv = ["cargo", "build", "--release", "--locked", "-p", PACKAGE]
-    argv.append("--message-format=json-render-diagnostics")
+    argv = ["cargo", "build", "--profile", PROFILE, "--locked", "-p", PACKAGE]
+    said = _CargoSays(screen)
     try:
-        with log_path.open("wb") as log, messages_path.open("wb") as messages:
-            code = run_quietly(
-                argv,
+        with messages_path.open("wb") as messages:
+            code = run_shown(
+                [*argv, "--message-format=json-render-diagnostics"],
                 stdout=messages,
-                log=log,
+                show=said.piece,
+                env={**_with_progress(screen), **os.environ},
                 cwd=repository,
-                tick=lambda seconds: screen.live(f"  cargo build, {seconds:.0f} s"),
             )
-        screen.done()
+        said.over(code)
         if code != 0:
-            raise Failure(
-                f"`{' '.join(argv[:-1])}` failed with exit code {code}:",
-                detail=tail(log_path, lines=40),
-            )
+            raise Failure(f"`{' '.join(argv)}` failed with exit code {code}: cargo says why above")
         return _executable(messages_path)
     finally:
-        log_path.unlink(missing_ok=True)
         messages_path.unlink(missing_ok=True)
+
+
+def _with_progress(screen: Screen) -> dict[str, str]:
+    """Has cargo draw its progress on a terminal, though it writes to a pipe."""
+    if not screen.is_terminal:
+        return {}
+    shown = {
+        "CARGO_TERM_PROGRESS_WHEN": "always",
+        "CARGO_TERM_PROGRESS_WIDTH": str(shutil.get_terminal_size().columns),
+    }
+    if not os.environ.get("NO_COLOR"):
+        shown["CARGO_TERM_COLOR"] = "always"
+    return shown
+
+
+class _CargoSays:
+    """What cargo says, as it is, but nothing if it only says that there was nothing to build."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._held: str | None = ""
+
+    def piece(self, data: bytes) -> None:
+        text = self._decoder.decode(data)
+        if self._held is None:
+            self._screen.copy(text)
+            return
+        self._held += text
+        # Cargo draws no progress before half a second is over, so the first line tells.
+        if ("\n" in self._held or "\r" in self._held) and not self._is_finished():
+            self._show()
+
+    def over(self, code: int) -> None:
+        if self._held and (code != 0 or not self._is_finished()):
+            self._show()
+
+    def _is_finished(self) -> bool:
+        plain = _ESCAPES.sub("", self._held or "").splitlines()
+        return len(plain) == 1 and plain[0].strip().startswith("Finished")
+
+    def _show(self) -> None:
+        self._screen.note("Building soong-agent; the first time takes some minutes.")
+        self._screen.copy(self._held or "")
+        self._held = None
 
 
 def _executable(messages: Path) -> Path:

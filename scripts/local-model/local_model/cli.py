@@ -103,9 +103,14 @@ class Quickstart:
             return self._run_agent(argv, config, options)
 
     def serve(self, key: str) -> int:
-        """Prints the base URL on stdout and serves until a signal ends it."""
+        """Prints the [model] section of a config.toml on stdout, and serves until a signal ends it."""
         with self.server(key) as server:
-            print(server.base_url, flush=True)
+            config = home.embedded(server.base_url, self._pins.models[key].name, CONTEXT_TOKENS)
+            self._screen.note(
+                "The [model] section for your config.toml, in place of the one that is there. "
+                "It holds while this runs (Ctrl-C ends it); the port is another one the next time."
+            )
+            print(home.model_section(config), end="", flush=True)
             server.wait()
         return 0
 

@@ -1,4 +1,4 @@
-"""The home and the config that soong-agent gets for one start."""
+"""The home and the config that soong-agent gets for one start, and a config for people to paste."""
 
 from __future__ import annotations
 
@@ -56,8 +56,15 @@ def ollama(address: str, name: str, context_window: int) -> ModelConfig:
 
 def config_text(model: ModelConfig) -> str:
     """config.toml as text."""
+    text = f"{_HEADER}\n{model_section(model)}"
+    if model.max_turns is not None:
+        text += f"\n[runtime]\nmax_turns = {model.max_turns}\n"
+    return text
+
+
+def model_section(model: ModelConfig) -> str:
+    """The part of config.toml that names the model."""
     lines = [
-        _HEADER,
         "[model]",
         f"provider = {_text(model.provider)}",
         f"base_url = {_text(model.base_url)}",
@@ -68,8 +75,6 @@ def config_text(model: ModelConfig) -> str:
     ]
     if model.temperature is not None:
         lines.append(f"temperature = {model.temperature}")
-    if model.max_turns is not None:
-        lines += ["", "[runtime]", f"max_turns = {model.max_turns}"]
     return "\n".join(lines) + "\n"
 
 

@@ -65,7 +65,8 @@ def parse(argv: Sequence[str], models: Sequence[str], stdin_is_terminal: bool) -
     mode.add_argument(
         "--serve",
         action="store_true",
-        help="only start the embedded model's server, print its base URL and keep running",
+        help="only start the embedded model's server, print the [model] section for a config.toml "
+        "and keep running",
     )
     parser.add_argument(
         "message",

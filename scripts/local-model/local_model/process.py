@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import time
@@ -114,6 +115,47 @@ def run_quietly(
     finally:
         if child is not None:
             end(child, group=True)
+
+
+def run_shown(
+    argv: Sequence[str],
+    *,
+    stdout: IO[bytes] | int,
+    show: Callable[[bytes], None],
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> int:
+    """Like `run_quietly`, but what comes on stderr goes to `show`, as it comes."""
+    child: subprocess.Popen[bytes] | None = None
+    try:
+        with signals_held():
+            child = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=subprocess.PIPE,
+                env=env,
+                cwd=cwd,
+                start_new_session=True,
+            )
+        assert child.stderr is not None
+        pipe = child.stderr.fileno()
+        # What the command leaves running (a cache's server) may hold the pipe open for ever.
+        while True:
+            over = child.poll() is not None
+            if select.select([pipe], [], [], 0 if over else _POLL_SECONDS)[0]:
+                piece = os.read(pipe, 65_536)
+                if piece:
+                    show(piece)
+                    continue
+                return child.wait()
+            if over:
+                return child.wait()
+    finally:
+        if child is not None:
+            end(child, group=True)
+            if child.stderr is not None:
+                child.stderr.close()
 
 
 def tail(path: Path, lines: int = 15, limit: int = 16_384) -> str:

@@ -1,7 +1,7 @@
 """What the person sees while they wait. All of it goes to stderr.
 
 stdout belongs to soong-agent (`./quickstart … > answer.md` must hold the answer
-and nothing else) and, with `--serve`, to the base URL.
+and nothing else) and, with `--serve`, to the config to paste.
 """
 
 from __future__ import annotations
@@ -42,6 +42,12 @@ class Screen:
         self._drawn_at = now
         self._live = True
         self._stream.write(f"\r\x1b[K{text}")
+        self._stream.flush()
+
+    def copy(self, text: str) -> None:
+        """What a command that we run says itself, as it is."""
+        self._erase()
+        self._stream.write(text)
         self._stream.flush()
 
     def done(self) -> None:

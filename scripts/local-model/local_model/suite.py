@@ -22,6 +22,7 @@ from .server import CONTEXT_TOKENS
 PROVIDER_VARIABLE = "SOONG_AGENT_TEST_PROVIDER"
 BASE_URL_VARIABLE = "SOONG_AGENT_TEST_BASE_URL"
 MODEL_VARIABLE = "SOONG_AGENT_TEST_MODEL"
+LIMIT_VARIABLE = "SOONG_AGENT_TEST_LIMIT"
 OLLAMA_MODEL_VARIABLE = "SOONG_AGENT_TEST_OLLAMA_MODEL"
 
 PROBED = (
@@ -92,6 +93,8 @@ def _test(target: Target, cargo_arguments: Sequence[str]) -> int:
         PROVIDER_VARIABLE: target.provider,
         BASE_URL_VARIABLE: target.base_url,
         MODEL_VARIABLE: target.model,
+        # A small model on a CPU takes its time; what hangs is ended all the same.
+        LIMIT_VARIABLE: os.environ.get(LIMIT_VARIABLE) or "3600",
     }
     command = ["cargo", "test", "--locked", "-p", agent.PACKAGE, "--test", "real_model"]
     return agent.run([*command, *cargo_arguments], environ)

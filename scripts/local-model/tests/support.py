@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import hashlib
 import io
 import json
 import os
 import shutil
+import signal
+import sys
 import tempfile
 import threading
 import time
@@ -26,27 +29,56 @@ from local_model.screen import Screen
 REPOSITORY = Path(__file__).resolve().parents[3]
 PACKAGE_FOLDER = REPOSITORY / "scripts" / "local-model"
 PATIENCE_SECONDS = 20.0
+_PREFIX = "local-model-"
+_KEPT = 5
 
 
 class Case(unittest.TestCase):
-    """A test with a folder of its own, removed when it has passed."""
+    """A test with a limit of time, the usual signals, and a folder of its own.
+
+    The folder is removed when the test has passed; one of a failed test is named, and the newest
+    few stay.
+    """
 
     def setUp(self) -> None:
+        limit = float(os.environ.get("SOONG_AGENT_TEST_LIMIT") or 300)
+        if limit:
+            # Shows where it hangs, and ends all of it.
+            faulthandler.dump_traceback_later(limit, exit=True)
+            self.addCleanup(faulthandler.cancel_dump_traceback_later)
+        self._hear_signals()
         given = os.environ.get("SOONG_AGENT_TEST_ROOT")
         root = Path(given) if given else Path.home() / ".soong-agent" / "test-runs"
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        prefix = f"local-model-{self._testMethodName[:40]}-"
+        if not given:
+            _prune(root)
+        prefix = f"{_PREFIX}{self._testMethodName[:40]}-"
         self.folder = Path(tempfile.mkdtemp(prefix=prefix, dir=root))
         self.said = io.StringIO()
         self.screen = Screen(self.said)
         self.cache = Cache(self.folder / "cache")
         self.cache.prepare()
 
-    def tearDown(self) -> None:
-        # 3.10 keeps the errors under another name than 3.11 and later.
-        outcome = getattr(self, "_outcome", None)
-        if outcome is None or getattr(outcome, "success", False):
-            shutil.rmtree(self.folder)
+    def run(self, result: unittest.TestResult | None = None) -> unittest.TestResult | None:
+        result = self.defaultTestResult() if result is None else result
+        before = len(result.failures) + len(result.errors)
+        super().run(result)
+        folder: Path | None = getattr(self, "folder", None)
+        if folder is None:
+            pass  # It got none.
+        elif len(result.failures) + len(result.errors) > before:
+            print(f"{self.id()} failed; what it made is in {folder}", file=sys.stderr)
+        else:
+            shutil.rmtree(folder)
+        return result
+
+    def _hear_signals(self) -> None:
+        """Whoever starts the tests may have signals ignored (`nohup`, a background job): children would inherit that."""
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+            if signal.getsignal(number) is signal.SIG_IGN:
+                interrupts = number == signal.SIGINT
+                usual = signal.default_int_handler if interrupts else signal.SIG_DFL
+                self.addCleanup(signal.signal, number, signal.signal(number, usual))
 
     @contextlib.contextmanager
     def fails(self, *fragments: str) -> Iterator[None]:
@@ -57,6 +89,21 @@ class Case(unittest.TestCase):
         self.assertNotIn("\n", sentence)
         for fragment in fragments:
             self.assertIn(fragment, sentence)
+
+
+def _prune(root: Path) -> None:
+    """Old folders of failed tests go, but for the newest few. One that is young may be of a test at work."""
+
+    def made(folder: Path) -> float:
+        try:
+            return folder.stat().st_mtime
+        except FileNotFoundError:
+            return time.time()
+
+    left = sorted(root.glob(f"{_PREFIX}*"), key=made)
+    for folder in left[:-_KEPT]:
+        if made(folder) < time.time() - 3600:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def until(condition: Callable[[], object], what: str) -> None:

@@ -12,10 +12,12 @@ from pathlib import Path
 from unittest import mock
 
 from local_model import agent
-from local_model.errors import Failure
 from local_model.process import SIGNALS
 
-from .support import PACKAGE_FOLDER, Case, executable, until
+from .support import PACKAGE_FOLDER, REPOSITORY, Case, alive, executable, until
+
+
+_OURS = json.dumps({"executable": "/t/soong-agent", "target": {"name": "soong-agent"}})
 
 
 class Building(Case):
@@ -27,32 +29,71 @@ class Building(Case):
 
     def test_cargo_names_the_command(self) -> None:
         other = json.dumps({"executable": "/t/other", "target": {"name": "other"}})
-        ours = json.dumps({"executable": "/t/soong-agent", "target": {"name": "soong-agent"}})
         cargo = f"""
             echo "$@" > args
             echo Compiling >&2
             echo 'warning from a build script'
             echo '{{"executable":null,"target":{{"name":"soong-agent"}}}}'
             echo '{other}'
-            echo '{ours}'"""
+            echo '{_OURS}'"""
         self.assertEqual(self.build(cargo), Path("/t/soong-agent"))
-        self.assertIn("build --release --locked -p soong-agent", (self.folder / "args").read_text())
-        self.assertNotIn("Compiling", self.said.getvalue())
+        args = f"build --profile {agent.PROFILE} --locked -p soong-agent"
+        self.assertIn(args, (self.folder / "args").read_text())
         self.assertEqual(list(self.cache.logs.iterdir()), [])
 
+    def test_the_profile_is_one_of_the_workspace(self) -> None:
+        manifest = (REPOSITORY / "Cargo.toml").read_text(encoding="utf-8")
+        self.assertIn(f"\n[profile.{agent.PROFILE}]\n", manifest)
+
+    def test_cargos_own_progress_is_shown_as_it_comes(self) -> None:
+        """FND-68: what cargo writes reaches the person while it builds."""
+        self.screen.is_terminal = True
+        seen = self.folder / "seen"
+        copy = self.screen.copy
+
+        def note(text: str) -> None:
+            copy(text)
+            seen.touch()
+
+        with mock.patch.object(self.screen, "copy", note):
+            self.build(
+                "printf '   Compiling a\\n\\r 1/3 \\303' >&2\n"
+                f"while [ ! -e {seen} ]; do sleep 0.01; done\n"
+                "printf '\\251 2/3' >&2\n"
+                'echo "$CARGO_TERM_PROGRESS_WHEN $CARGO_TERM_PROGRESS_WIDTH" > terminal\n'
+                f"echo '{_OURS}'"
+            )
+        building, rest = self.said.getvalue().split("\n", 1)
+        self.assertIn("Building soong-agent", building)
+        self.assertEqual(rest, "   Compiling a\n\r 1/3 \u00e9 2/3")
+        self.assertRegex((self.folder / "terminal").read_text(), r"^always [1-9]\d*$")
+
+    def test_nothing_is_said_where_nothing_is_built(self) -> None:
+        finished = "    Finished `release` profile [optimized] target(s) in 0.09s"
+        self.build(f"echo '{finished}' >&2; echo '{_OURS}'")
+        self.build(f"printf '\\033[1m{finished}\\033[0m\\n' >&2; echo '{_OURS}'")
+        self.assertEqual(self.said.getvalue(), "")
+        self.build(f"echo 'warning: odd' >&2; echo '{finished}' >&2; echo '{_OURS}'")
+        self.assertIn(f"warning: odd\n{finished}\n", self.said.getvalue())
+
     def test_a_failed_build_shows_what_cargo_said(self) -> None:
-        with self.assertRaises(Failure) as caught:
+        with self.fails("failed with exit code 101"):
             self.build("echo 'error[E0001]: broken' >&2; exit 101")
-        self.assertIn("failed with exit code 101", str(caught.exception))
-        self.assertEqual(caught.exception.detail, "error[E0001]: broken")
+        self.assertIn("error[E0001]: broken\n", self.said.getvalue())
+
+    def test_what_cargo_leaves_running_is_not_waited_for(self) -> None:
+        """A cache's server has our pipe and stays, since the next build wants it."""
+        self.build(f"sleep 600 & echo $! > pid; echo '{_OURS}'")
+        pid = int((self.folder / "pid").read_text())
+        self.assertTrue(alive(pid))
+        os.kill(pid, signal.SIGKILL)
 
     def test_a_build_without_a_command(self) -> None:
         with self.fails("named no executable"):
             self.build("exit 0")
 
     def test_cargo_cannot_read_what_is_meant_for_the_permission_prompt(self) -> None:
-        ours = json.dumps({"executable": "/t/soong-agent", "target": {"name": "soong-agent"}})
-        self.build(f"cat > stdin; echo '{ours}'")
+        self.build(f"cat > stdin; echo '{_OURS}'")
         self.assertEqual((self.folder / "stdin").read_text(), "")
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import io
 import os
 import signal
 from collections.abc import Callable
 from unittest import mock
 
-from local_model.cli import guarded
+from local_model import home, pins
+from local_model.cli import Quickstart, guarded
 from local_model.errors import Failure
+from local_model.server import CONTEXT_TOKENS
 
 from .support import Case
 
@@ -48,6 +52,27 @@ class Endings(Case):
             guarded("quickstart", self.screen, _raising(ValueError("bug")))
         with self.assertRaises(OSError):
             guarded("quickstart", self.screen, _raising(OSError(errno.EBADF, "bad")))
+
+
+class Serving(Case):
+    def test_what_is_printed_can_be_pasted(self) -> None:
+        """FND-66: the section that a config.toml needs, and nothing else, is on stdout before it serves."""
+        server = mock.MagicMock()
+        server.__enter__.return_value = server
+        server.base_url = "http://127.0.0.1:4001/v1"
+        printed = io.StringIO()
+        seen: list[str] = []
+        server.wait.side_effect = lambda: seen.append(printed.getvalue())
+        quickstart = Quickstart(self.screen, pins.load())
+        with (
+            mock.patch.object(quickstart, "server", return_value=server),
+            contextlib.redirect_stdout(printed),
+        ):
+            self.assertEqual(quickstart.serve("small"), 0)
+        wanted = home.embedded(server.base_url, "qwen2.5-coder-0.5b-instruct", CONTEXT_TOKENS)
+        self.assertEqual(seen, [home.model_section(wanted)])
+        self.assertTrue(printed.getvalue().startswith("[model]\nprovider = "))
+        self.assertIn("config.toml", self.said.getvalue())
 
 
 def _raising(error: BaseException) -> Callable[[], int]:

@@ -39,7 +39,9 @@ fn play(role: &str, more: &[(&str, &str)]) -> Played {
     let home = scratch("endings");
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "endings::entry"]).env(ROLE, role).env("HOME", &home);
-    for inherited in ["SOONG_AGENT_TEST_ROOT", "SOONG_AGENT_TEST_KEEP", "SOONG_AGENT_TEST_NOT_TRIED", "SOONG_AGENT_TEST_LIMIT"] {
+    for inherited in
+        ["SOONG_AGENT_TEST_ROOT", "SOONG_AGENT_TEST_KEEP", "SOONG_AGENT_TEST_NOT_TRIED", "SOONG_AGENT_TEST_LIMIT"]
+    {
         command.env_remove(inherited);
     }
     let output = command.envs(more.iter().copied()).output().unwrap();
@@ -90,7 +92,11 @@ fn what_a_failed_test_made() {
 fn a_test_that_hangs() {
     let played = play("hang", &[("SOONG_AGENT_TEST_LIMIT", "0.3")]);
     assert!(!played.output.status.success());
-    assert!(played.stderr().contains("endings::entry: not over after 0.3 s (SOONG_AGENT_TEST_LIMIT)"), "{}", played.stderr());
+    assert!(
+        played.stderr().contains("endings::entry: not over after 0.3 s (SOONG_AGENT_TEST_LIMIT)"),
+        "{}",
+        played.stderr()
+    );
     let played = play("go on", &[("SOONG_AGENT_TEST_LIMIT", "0.5")]);
     assert!(played.output.status.success(), "{}", played.stderr());
     let played = play("pass", &[("SOONG_AGENT_TEST_LIMIT", "soon")]);

@@ -65,7 +65,9 @@ fn test_script(name: &str, cargo: &str, python: &str, skips: Option<&str>) -> (O
     let path = format!("{}:{}", root.join("bin").display(), std::env::var("PATH").unwrap());
     let mut command = Command::new(repository().join("test"));
     command.env("PATH", path).env("HOME", &root).args(["-p", "some crate"]);
-    for inherited in ["SOONG_AGENT_TEST_ROOT", "SOONG_AGENT_TEST_KEEP", "SOONG_AGENT_TEST_NOT_TRIED", "SOONG_AGENT_TEST_SKIPS"] {
+    for inherited in
+        ["SOONG_AGENT_TEST_ROOT", "SOONG_AGENT_TEST_KEEP", "SOONG_AGENT_TEST_NOT_TRIED", "SOONG_AGENT_TEST_SKIPS"]
+    {
         command.env_remove(inherited);
     }
     (command.envs(skips.map(|skips| ("SOONG_AGENT_TEST_SKIPS", skips))).output().unwrap(), root)
@@ -92,7 +94,11 @@ fn the_suite_says_what_it_left() {
     let (output, root) = test_script("suite-nothing", "exit 0", "exit 0", None);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let runs = root.join(".soong-agent/test-runs");
-    assert!(said(&output).ends_with(&format!("test: passed; nothing is left in {}\n", runs.display())), "{}", said(&output));
+    assert!(
+        said(&output).ends_with(&format!("test: passed; nothing is left in {}\n", runs.display())),
+        "{}",
+        said(&output)
+    );
     assert_eq!(fs::read_dir(runs).unwrap().count(), 0);
 }
 
@@ -103,7 +109,8 @@ fn the_suite_counts_what_was_not_tried() {
     for (skips, code) in [(None, 0), (Some("2"), 0), (Some("0"), 1), (Some("3"), 1)] {
         let (output, _) = test_script("suite-skips", cargo, "exit 0", skips);
         assert_eq!(output.status.code(), Some(code), "{skips:?}: {output:?}");
-        let told: Vec<_> = said(&output).lines().filter(|line| line.contains("not tried by")).map(str::to_owned).collect();
+        let told: Vec<_> =
+            said(&output).lines().filter(|line| line.contains("not tried by")).map(str::to_owned).collect();
         assert_eq!(told, ["  not tried by t: a", "  not tried by t: b"]);
     }
     let (output, _) = test_script("suite-no-skips", "exit 0", "exit 0", Some("1"));

@@ -152,7 +152,8 @@ impl Disk {
             "cp \"$0/config.toml\" \"$0/../config.toml\"; mount -t tmpfs -o size={size},mode=0700 none \"$0\"; \
              cp \"$0/../config.toml\" \"$0/config.toml\""
         );
-        let around = Mounts::make(home, &script, "a limit on the size of files").map_or(Around::FileSize(size / 512), Around::Mounts);
+        let around = Mounts::make(home, &script, "a limit on the size of files")
+            .map_or(Around::FileSize(size / 512), Around::Mounts);
         (Self { size }, around)
     }
 

@@ -61,7 +61,9 @@ fn no_more_room() {
 fn a_full_disk() {
     let world = World::new("full_disk");
     let Some(mut alone) = own_mounts(&world) else {
-        return not_tried("a full disk (`unshare --mount` does not work here); no_more_room has limits on files instead");
+        return not_tried(
+            "a full disk (`unshare --mount` does not work here); no_more_room has limits on files instead",
+        );
     };
     world.server.script([Reply::text("Hello."), much(&world), Reply::text("Still here.")]);
     alone.args(["-c", FULL_DISK, BIN]);
