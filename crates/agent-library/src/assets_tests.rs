@@ -183,7 +183,8 @@ fn answers_asked_for_are_json() {
     assert_eq!(recall, [serde_json::json!({"ids": ["mem_…"]}), serde_json::json!({"ids": []})]);
 }
 
-/// TSK-1, TSK-16: the example of a task is a call that `agent.task_create` takes as it stands.
+/// The example of a task is a graph in which every step comes after those it needs. Whether `agent.task_create` takes it is for the
+/// tests of that tool, which is not there yet.
 #[test]
 fn the_example_of_a_task_is_a_graph() {
     let text = AssetId::TemplateTaskDag.load().text;

@@ -36,7 +36,7 @@ fn definitions_are_small() {
     assert!(bytes <= 3000, "{bytes} bytes");
 }
 
-/// AGT-8, WRK-8: everybody may read; a child writes and runs commands only where it was started with these tools.
+/// AGT-8: everybody may read; a child writes and runs commands only where it was started with these tools.
 #[test]
 fn children_read_by_default() {
     for tool in code_tools(Tree::new("roles").settings()) {

@@ -119,7 +119,8 @@ fn sources() {
     assert_eq!(catalog.entry_of(&world.project().join("b/AGENTS.md")), None);
 }
 
-/// INST-06: nothing above the project, nothing behind links to folders, nothing of repositories inside the project.
+/// INST-06, INS-5: nothing above the project, nothing behind links to folders (so no loop is followed), nothing of repositories inside
+/// the project.
 #[test]
 fn other_peoples_files() {
     let world = World::new("others").files(&[

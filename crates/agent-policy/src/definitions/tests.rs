@@ -112,7 +112,8 @@ fn what_core_uses_itself_is_not_replaced() {
     assert_eq!(registry, DefinitionRegistry::new());
 }
 
-/// AGD-3, AGD-7, TOL-8: fields have a form and a length; a tool that does not exist is not suggested.
+/// AGD-3, AGD-7: fields have a form and a length; a tool that does not exist is not suggested. TOL-8: nobody asks here whether a
+/// tool of an MCP server exists.
 #[test]
 fn fields_are_checked() {
     let long = |count: usize| "x".repeat(count);

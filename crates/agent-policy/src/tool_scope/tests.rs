@@ -134,7 +134,7 @@ fn everything_only_narrows() {
     assert_eq!(main(&[], &somebody, None, &get), None);
 }
 
-/// AGT-8, AGT-3, WRK-8: a child has a default set and a higher ceiling; a request replaces the default within the ceiling.
+/// AGT-8, AGT-3: a child has a default set and a higher ceiling; a request replaces the default within the ceiling.
 #[test]
 fn a_request_replaces_the_default() {
     let default = PolicySettings::default();

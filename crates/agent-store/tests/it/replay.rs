@@ -341,7 +341,7 @@ async fn what_is_not_there_is_not_empty() {
     assert!(matches!(error, StoreError::RunNotFound { .. }), "{error:?}");
 }
 
-/// EVT-3, MEM-10: what becomes known of a run after its end is part of its timeline: its count goes on, in every replay.
+/// TYP-4, STO-9: what becomes known of a run after its end is part of its timeline: its count goes on, in every replay.
 #[tokio::test]
 async fn events_may_follow_the_end_of_their_run() {
     let place = Place::new("replay-late");

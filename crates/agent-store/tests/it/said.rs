@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 use crate::support::{Internal, Place, Writing, fact, node, session_id};
 
-/// MEM-10, EVT-4: the newest event of a type by its place, of this session alone, whichever run wrote it and whether or not
+/// EVT-4: the newest event of a type by its place, of this session alone, whichever run wrote it and whether or not
 /// the type has an index of its own.
 #[tokio::test]
 async fn the_last_event_of_a_type() {

@@ -20,7 +20,7 @@ async fn found(store: &SqliteStore, words: &str) -> String {
     names.join(" ")
 }
 
-/// STO-9: words by the index's rules, in any node of a session; what looks like syntax is data.
+/// DEC-77: words by the index's rules, in any node of a session; what looks like syntax is data.
 #[tokio::test]
 async fn words_are_found() {
     let place = Place::new("search-words");

@@ -59,7 +59,7 @@ async fn what_was_written_stays_written_until_it_changes() {
     }
 }
 
-/// INS-6: what agents wrote is found whoever of them did, each with its own.
+/// What agents wrote is found whoever of them did, each with its own.
 #[tokio::test]
 async fn all_writers_of_a_file_are_told() {
     let place = Place::new("versions-writers");

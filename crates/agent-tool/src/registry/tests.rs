@@ -87,8 +87,8 @@ fn classes_are_not_believed_blindly() {
     assert_eq!(class(Permission::Readonly, &[], ToolClass::Ordered), ToolClass::Ordered);
 }
 
-/// TOL-2: the schema is checked at registration, and the error points at the offender. MCP-6: tools of others are taken
-/// with any schema.
+/// TOL-2: the schema is checked at registration, and the error points at the offender. Tools of MCP servers are taken with any
+/// schema; what becomes of one that a provider does not take is not built yet.
 #[test]
 fn schemas_are_checked_at_registration() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "string", "oneOf": []}}});

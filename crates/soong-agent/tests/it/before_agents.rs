@@ -109,7 +109,7 @@ fn it_is_listed_searched_and_replayed() {
     assert!(artifacts.len() == 1 && artifacts[0].file_exists);
 }
 
-/// RUN-20, COD-5, CMP-9: it is gone on with: the summary stands for its beginning, the killed call is answered, what was seen of
+/// RUN-20, COD-5, CMP-1: it is gone on with: the summary stands for its beginning, the killed call is answered, what was seen of
 /// files counts, and so does what changed since.
 #[test]
 fn it_is_gone_on_with() {

@@ -96,7 +96,7 @@ fn half_a_stream() {
     }
 }
 
-/// PRV-16: rubbish instead of the protocol, or nothing at all.
+/// PRV-7: rubbish instead of the protocol, or nothing at all, is a failure and never an answer.
 #[test]
 fn rubbish() {
     let rubbish: [fn() -> Reply; 6] = [

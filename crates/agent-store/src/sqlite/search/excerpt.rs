@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(Marker::new().unwrap().excerpt(&[ContentBlock::text(text)], &query).unwrap(), expected);
     }
 
-    /// STO-9: one line around the first word that was found.
+    /// DEC-77: one line around the first word that was found.
     #[test]
     fn an_excerpt_is_one_line_around_the_first_word() {
         check("a short text", "text", "a short text");

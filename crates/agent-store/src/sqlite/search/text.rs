@@ -97,7 +97,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// STO-9: what is said and what is asked of tools can be found; keys, numbers and results cannot.
+    /// DEC-77: what is said and what is asked of tools can be found; keys, numbers and results cannot.
     #[test]
     fn the_text_of_a_message() {
         let content: Vec<ContentBlock> = serde_json::from_value(json!([

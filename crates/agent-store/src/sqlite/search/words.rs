@@ -52,7 +52,7 @@ fn expression(word: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// STO-9: words are data, whatever they look like.
+    /// DEC-77: words are data, whatever they look like.
     #[test]
     fn words_become_phrases() {
         for (words, expected) in [

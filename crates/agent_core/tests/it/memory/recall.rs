@@ -120,7 +120,7 @@ async fn not_twice() {
     runtime.close().await;
 }
 
-/// MEM-7, MEM-11: no more than `recall_top_k`, no more than the token budget; numbers of the list do, too.
+/// MEM-7: no more than `recall_top_k`, no more than the token budget; numbers of the list do, too.
 #[tokio::test]
 async fn as_much_as_is_allowed() {
     let world = world("recall_limits", "memory.recall_top_k = 3\nmemory.memory_context_token_budget = 400").await;
