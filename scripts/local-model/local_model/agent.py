@@ -18,8 +18,8 @@ from .process import SIGNALS, end, handling, run_shown
 from .screen import Screen
 
 PACKAGE = "soong-agent"
-PROFILE = "release"
-"""Cargo's profile for the quick start's build."""
+PROFILE = "quickstart"
+"""Cargo's profile for the quick start's build: the workspace's Cargo.toml says why it is not the release build."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agent_core::archive::SessionFilter;
 use agent_core::id::SessionId;
+use agent_core::runtime::RunStatus;
 use agent_core::session::NodeType;
 use agent_core::{AgentRuntime, EventType, StartOptions};
 use agent_testkit::{Call, Gate, Protocol, RecordedRequest, Reply};
@@ -111,8 +112,13 @@ async fn a_run_that_outgrows_its_window() {
     let nodes = path(&runtime, &ran.session_id).await;
     assert!(nodes.iter().any(|node| node.node_type == NodeType::Compaction), "it is stored");
     assert!(nodes.iter().any(|node| node.role.as_str() == "tool"), "nothing was removed");
-    let run_id = ran.events[0].run_id.clone().unwrap();
-    assert_eq!(runtime.inspect_run(&run_id, false).await.unwrap().run.run_id, run_id);
+    let asked = world.server.requests().iter().filter(|request| asks_for_a_summary(request)).count();
+    let tree = runtime.archive().agent_tree(&ran.session_id, false).await.unwrap();
+    let made: Vec<_> = tree.root.runs.iter().flat_map(|run| &run.children).collect();
+    let runs: Vec<_> = made.iter().flat_map(|agent| &agent.runs).collect();
+    assert_eq!(runs.len(), asked, "a run for each summary that was asked for: {tree:?}");
+    assert!(made.iter().all(|agent| agent.purpose.as_deref() == Some("compact")), "{tree:?}");
+    assert!(runs.iter().all(|run| run.status == RunStatus::Completed), "{tree:?}");
     runtime.close().await;
 }
 
