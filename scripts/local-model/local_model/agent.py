@@ -19,7 +19,7 @@ from .screen import Screen
 
 PACKAGE = "soong-agent"
 PROFILE = "quickstart"
-"""Cargo's profile for the quick start's build: the workspace's Cargo.toml says why it is not the release build."""
+"""Cargo's profile for the quick start's build; the workspace's Cargo.toml says what it leaves out."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::process::Command;
 
 use agent_testkit::{Delivery, Reply};
 use rustix::process::Signal;
@@ -193,4 +194,20 @@ fn an_ignored_signal() {
         gate.release_all();
         running.ends().exits(0).answers("Undisturbed.").never_says(&["stopping"]);
     }
+}
+
+/// FND-60: whoever starts the tests may have signals ignored (`nohup ./test &` in a script); those that send signals pass all the
+/// same, and none of them hangs.
+#[test]
+fn whatever_signals_the_tests_were_started_with() {
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP INT QUIT TERM; exec \"$0\" \"$@\""]).arg(std::env::current_exe().unwrap());
+    command.args(["--exact", "cancel::while_the_model_answers", "cancel::ctrl_c_on_a_terminal", "cancel::twice"]);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("3 passed"),
+        "{said}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
