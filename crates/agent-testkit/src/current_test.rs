@@ -6,13 +6,14 @@
 
 use std::cell::RefCell;
 use std::fs::{self, OpenOptions, Permissions};
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::{env, panic, thread};
 
 use crate::limit;
+use crate::say::say;
 
 /// Which folders stay when their test is over: `failed` for those of failed tests, else all.
 const KEEP: &str = "SOONG_AGENT_TEST_KEEP";
@@ -65,12 +66,6 @@ pub fn not_tried(what: &str) {
 fn name() -> Option<String> {
     let thread = thread::current();
     thread.name().filter(|name| *name != "main" && !name.starts_with("tokio-")).map(str::to_owned)
-}
-
-/// Past libtest, which shows what a test prints only if it fails.
-pub(crate) fn say(line: &str) {
-    // Where nobody can read it, nobody is told.
-    let _ = io::stderr().write_all(line.as_bytes());
 }
 
 /// A test fails by a panic on its thread.

@@ -37,6 +37,7 @@ mod privileges;
 mod protocol;
 mod record;
 mod reply;
+mod say;
 mod scratch;
 mod script_file;
 mod server;

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-use crate::current_test::say;
+use crate::say::say;
 
 /// The seconds that a test may take since it was last heard of; 0 is no limit.
 const LIMIT: &str = "SOONG_AGENT_TEST_LIMIT";

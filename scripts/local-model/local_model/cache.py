@@ -8,7 +8,7 @@ Layout:
     models/….partial     whole checked parts joined so far (see `fetch`)
     server/PKG-VERSION/  the unpacked server wheel
     home/, home-2/, …    homes of soong-agent, one for each start at a time
-    logs/                what cargo and the servers wrote
+    logs/                what the servers wrote
     sample-project/      what soong-agent works on when no --path is given
 """
 

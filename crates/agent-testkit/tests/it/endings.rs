@@ -87,7 +87,7 @@ fn what_a_failed_test_made() {
     }
 }
 
-/// FND-60: a test that hangs is named and ended; one that says that it goes on is not.
+/// FND-60, TST-9: a test that hangs is named and ended; one that says that it goes on is not.
 #[test]
 fn a_test_that_hangs() {
     let played = play("hang", &[("SOONG_AGENT_TEST_LIMIT", "0.3")]);
@@ -103,7 +103,7 @@ fn a_test_that_hangs() {
     assert!(String::from_utf8_lossy(&played.output.stdout).contains("is a number of seconds"), "{:?}", played.output);
 }
 
-/// What could not be tried is told though the test passes, and counted by who asks for it.
+/// TST-10: what could not be tried is told though the test passes, and counted by who asks for it.
 #[test]
 fn what_was_not_tried_is_told() {
     let list = scratch("not-tried").join("list");

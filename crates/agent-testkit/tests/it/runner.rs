@@ -34,7 +34,7 @@ fn cargo_uses_it() {
     assert_eq!(mode & 0o111, 0o111);
 }
 
-/// FND-60: a test program that hangs is ended, whatever it does about signals that can be ignored on its behalf.
+/// FND-60, TST-9: a test program that hangs is ended, whatever it does about signals that can be ignored on its behalf.
 #[test]
 fn a_test_program_has_a_limit() {
     let hangs = scratch("runner-hangs").join("deps/hangs-0123");
@@ -102,7 +102,7 @@ fn the_suite_says_what_it_left() {
     assert_eq!(fs::read_dir(runs).unwrap().count(), 0);
 }
 
-/// What was not tried is shown at the end, each once; where a number is on record, another one is a failure.
+/// TST-10: what was not tried is shown at the end, each once; where a number is on record, another one is a failure.
 #[test]
 fn the_suite_counts_what_was_not_tried() {
     let cargo = "for x in a b a; do echo \"not tried by t: $x\" >>\"$SOONG_AGENT_TEST_NOT_TRIED\"; done";
