@@ -15,6 +15,7 @@
 //!
 //! Unix only, as descriptors of folders are what keeps a path from being redirected between the phases.
 
+mod artifact;
 mod code_tools;
 mod edit_file;
 mod fail;

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    fail,
+    artifact, fail,
     place::{OpenFile, stamp},
     second_names::SecondNames,
     tool::{self, CodeTool, blocking_call},
@@ -32,7 +32,7 @@ use page::{Page, Wanted};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Relative to the project, absolute, or ~/...
+    /// Relative to the project, absolute, ~/..., or an artifact's id.
     path: String,
     /// First line, from 1.
     #[serde(default = "first")]
@@ -61,11 +61,12 @@ impl CodeTool for ReadFile {
     const TAGS: &'static [&'static str] = &["code", "filesystem", "readonly"];
 
     fn prepare(&self, input: Input, context: CallContext) -> Result<Prepared, ErrorPayload> {
-        let file = self.0.open_file(&input.path)?;
+        let file = self.0.open_file(&artifact::real_path(&self.0, &context.session_id, &input.path))?;
         let names = SecondNames::near(&self.0, file.path().parent().unwrap_or(file.path()));
         let facts = Facts {
             targets: vec![names.target(&input.path, file.path(), Access::Read, &file.stat)],
             preview: format!("read {} from line {}", input.path, input.start_line),
+            session: Some(context.session_id.clone()),
             ..Facts::default()
         };
         let shown = self.0.show(file.path());

@@ -1,10 +1,15 @@
 //! `code.run_command` (COD-7, COD-11): one program, no shell, bounded in time, place, environment and output.
 
+mod editors;
 mod input;
+mod no_shell;
 mod output;
 mod plan;
+mod program;
 mod progress;
 mod result;
+mod shebang;
+mod text;
 mod ties;
 
 use agent_policy::Facts;
@@ -62,6 +67,7 @@ async fn run(workspace: Workspace, plan: Plan, context: CallContext) -> Result<T
     fail::unless_cancelled(&context.cancel)?;
     let timeout = plan.timeout;
     let shown = plan.shown(&context.secrets);
+    let argv = plan.command.argv.clone();
     let outputs = Outputs::new(&workspace.settings().limits, &context);
     let (sink, views) = progress::channel(&context);
     // A command may do anything at any time, so all of it is one side effect.
@@ -77,7 +83,10 @@ async fn run(workspace: Workspace, plan: Plan, context: CallContext) -> Result<T
     drop(effect);
     let finished = finished.map_err(|error| result::not_started(&shown, &error))?;
     // Shortening and storing what was printed blocks.
-    spawn_blocking(move || result::of(finished, &outputs, &shown, timeout))
+    spawn_blocking(move || {
+        let hint = no_shell::hint(&argv, !finished.exit.success());
+        result::of(finished, &outputs, hint, &shown, timeout)
+    })
         .await
         .unwrap_or_else(|error| Err(broken(&error)))
 }

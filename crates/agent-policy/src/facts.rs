@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use agent_protocol::SessionId;
+
 /// Everything a permission decision may depend on. Gathering it has had no side effect.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Facts {
@@ -14,8 +16,12 @@ pub struct Facts {
     /// What a person should see: a diff for edits, the argv for commands, the arguments for the rest. Whole and unescaped;
     /// whoever shows it bounds and escapes it (PRM-6).
     pub preview: String,
+    /// The call in one line, where neither the command nor the targets say it: what a search looks for.
+    pub line: Option<String>,
     /// What the tool itself knows to be risky about this very call, in words for a person.
     pub dangers: Vec<String>,
+    /// The session of the call. What its own calls put out and stored may be read back (PRM-10).
+    pub session: Option<SessionId>,
 }
 
 /// A file or folder the call will touch, as it was when the call was prepared.

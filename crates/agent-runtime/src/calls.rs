@@ -26,6 +26,8 @@ use crate::sources::Tools;
 
 /// Columns of the one line that says what a call will do.
 const SUMMARY_COLUMNS: usize = 160;
+/// Bytes of a result for each token there is room for: less than a token has as a rule, as a result is more than its text.
+const BYTES_PER_TOKEN: usize = 3;
 
 /// The calls of one run that are at work.
 pub(crate) struct Calls {
@@ -39,6 +41,8 @@ pub(crate) struct Calls {
     instructions: Option<Arc<InstructionFiles>>,
     /// Closed when the run ends: a call that did not stop in time can change nothing any more (RUN-12).
     fence: Fence,
+    /// How much of a result the window has room for. Bytes.
+    result_room: usize,
     open: HashMap<ToolCallId, Open>,
     unanswered: Vec<Unanswered>,
 }
@@ -87,6 +91,7 @@ impl Calls {
             loaded: Arc::default(),
             instructions: None,
             fence,
+            result_room: usize::MAX,
             open: HashMap::new(),
             unanswered: Vec::new(),
         }
@@ -101,6 +106,14 @@ impl Calls {
     #[must_use]
     pub(crate) fn with_instructions(mut self, files: Arc<InstructionFiles>) -> Self {
         self.instructions = Some(files);
+        self
+    }
+
+    /// Lets calls store what would be shortened for the model, so that it can be read on: the results of a turn have room for
+    /// this many tokens.
+    #[must_use]
+    pub(crate) fn with_result_room(mut self, tokens: u64) -> Self {
+        self.result_room = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN);
         self
     }
 
@@ -189,7 +202,7 @@ impl Calls {
             versions: run.agent.files.clone(),
             children: Arc::new(children),
             loaded: Arc::clone(&self.loaded) as _,
-            result_bytes: self.services.settings.result_bytes,
+            result_bytes: self.services.settings.result_bytes.min(self.result_room),
             secrets: run.redactor.secrets().clone(),
         }
     }
@@ -350,7 +363,7 @@ fn outcome(run: &RunContext, output: ToolOutput) -> Outcome {
     Outcome { kind, content, error, metadata, summary, digest: None, after: Vec::new() }
 }
 
-/// What a call will do, in one line: the command, or the targets as the model wrote them, or its preview's first line. Secrets
+/// What a call will do, in one line: the command, the tool's own line, or the targets as the model wrote them, or its preview's first line. Secrets
 /// are taken out of the words before they are quoted and cut, and what looks like one before it is cut, as half of one is not
 /// recognised.
 fn summary(facts: &Facts, redactor: &Redactor, patterns: &SecretPatterns) -> String {
@@ -361,6 +374,7 @@ fn summary(facts: &Facts, redactor: &Redactor, patterns: &SecretPatterns) -> Str
     };
     let line = match &facts.command {
         Some(command) => quote_argv(&command.argv.iter().map(|word| redacted(word)).collect::<Vec<_>>()),
+        None if facts.line.is_some() => redacted(facts.line.as_deref().unwrap_or_default()),
         None if !facts.targets.is_empty() => {
             facts.targets.iter().map(|target| redacted(&target.requested)).collect::<Vec<_>>().join(", ")
         }

@@ -230,6 +230,7 @@ impl Launch {
             model: &self.model,
         });
         let files = Arc::new(InstructionFiles::new(Arc::new(found), Arc::clone(services.fixed.rules()), changes));
+        let result_room = parts.system.result_room();
         let gatherer = Gatherer::new(Arc::new(parts.system), Arc::clone(&files));
         let CarriedState { path, calibration, compaction_floor, started, lost_children } = begin.carried;
         let mut machine = Run::new(self.limits.clone(), self.context.run_id.clone(), path, calibration)
@@ -239,7 +240,7 @@ impl Launch {
             machine = machine.with_started_calls(started);
         }
         let fence = begin.child.as_ref().map_or_else(Fence::new, |child| child.fence.clone());
-        let calls = self.calls(parts.tools, fence).with_instructions(files);
+        let calls = self.calls(parts.tools, fence).with_instructions(files).with_result_room(result_room);
         let end = if begin.child.is_some() { AgentEnd::Done } else { AgentEnd::WaitsForMore };
         let extractor = services.extractor.clone().filter(|_| begin.child.is_none());
         let driver = Driver {

@@ -202,12 +202,16 @@ async fn fitted(value: Value, name: &str, context: CallContext) -> ToolOutput {
 async fn stored(value: Value, name: &str, context: CallContext) -> ToolOutput {
     let whole = match value {
         Value::String(text) => text,
-        other => other.to_string(),
+        // By lines, as it is read on by lines.
+        other => format!("{other:#}"),
     };
     let (size, head) = (whole.len(), whole[..whole.floor_char_boundary(HEAD.min(context.result_bytes))].to_owned());
     let kept = tokio::task::spawn_blocking(move || store_result(&whole, "result.json", ARTIFACT_MAX, &context)).await;
     let (artifact_id, summary) = match kept {
-        Ok(Ok(id)) => (Some(id), format!("{size} bytes, stored whole as an artifact; it begins: {head}")),
+        Ok(Ok(id)) => {
+            let read_on = format!("a tool that reads files takes the artifact's id {id} as a path");
+            (Some(id), format!("{size} bytes, stored whole as an artifact; {read_on}; it begins: {head}"))
+        }
         Ok(Err(error)) => (None, format!("{size} bytes, of which only the head could be kept ({error}): {head}")),
         Err(_) => (None, format!("{size} bytes, of which only the head could be kept: {head}")),
     };

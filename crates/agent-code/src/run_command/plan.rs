@@ -8,13 +8,15 @@ use std::{
     time::Duration,
 };
 
-use agent_exec::{ProgramError, resolve_program};
+use agent_exec::resolve_program;
 use agent_policy::Command;
 use agent_protocol::{ErrorCode, ErrorPayload};
 use agent_redact::{KnownSecrets, quote_argv, shorten};
 
 use super::{
+    editors,
     input::Input,
+    program,
     ties::{Ties, absolute_entries},
 };
 use crate::{
@@ -54,7 +56,8 @@ impl Plan {
         let timeout = timeout(workspace, input.timeout_ms)?;
         let cwd = working_directory(workspace, input.cwd.as_deref().unwrap_or("."))?;
         let path_var = &workspace.settings().path_var;
-        let program = resolve_program(argv0.as_ref(), path_var, cwd.path()).map_err(|error| no_program(&error))?;
+        let program = resolve_program(argv0.as_ref(), path_var, cwd.path())
+            .map_err(|error| program::missing(&error, &input.argv, path_var))?;
         let resolved = fs::canonicalize(&program).map_err(|error| fail::os("find", argv0, &error))?;
         let env = environment(workspace, cwd.path());
         let ties = Ties::find(workspace, &resolved, &input.argv, cwd.path(), search_path(&env));
@@ -138,13 +141,21 @@ fn working_directory(workspace: &Workspace, requested: &str) -> Result<Folder, E
         let message = format!("the working directory {requested} lies outside the project and the write roots");
         Err(ErrorPayload::new(ErrorCode::WriteOutsideAllowedRoots, message).detail("path", requested))
     };
-    match workspace.find(requested)? {
+    if requested.is_empty() {
+        return Err(fail::invalid("cwd is empty: leave it out to run in the project, or name a folder of it"));
+    }
+    let found = workspace.find(requested).map_err(|mut error| {
+        error.message = format!("cwd: {}", error.message);
+        error
+    })?;
+    match found {
         Found::Folder(folder) if workspace.rules().may_run_in(folder.path()) => Ok(folder),
         Found::Folder(_) => outside(),
         Found::Missing { folder, .. } if !workspace.rules().may_run_in(folder.path()) => outside(),
-        Found::Missing { .. } => {
-            let message = format!("the working directory {requested} does not exist");
-            Err(ErrorPayload::new(ErrorCode::FileNotFound, message).detail("path", requested))
+        Found::Missing { folder, missing } => {
+            let mut error = workspace.missing(requested, &folder, &missing[0]);
+            error.message = format!("the working directory {}", error.message);
+            Err(error)
         }
         Found::Entry { .. } => Err(fail::invalid(format!("the working directory {requested} is not a folder"))),
     }
@@ -160,20 +171,11 @@ fn environment(workspace: &Workspace, cwd: &Path) -> Vec<(OsString, OsString)> {
     };
     let mut env: Vec<_> = workspace.settings().env.iter().filter_map(set).collect();
     env.push((NO_PROMPT.0.into(), NO_PROMPT.1.into()));
+    editors::keep_out(&mut env);
     env
 }
 
 /// Where the program itself looks for others.
 fn search_path(env: &[(OsString, OsString)]) -> Option<&OsStr> {
     env.iter().find(|(name, _)| name == PATH).map(|(_, value)| value.as_os_str())
-}
-
-fn no_program(error: &ProgramError) -> ErrorPayload {
-    let code = match error {
-        ProgramError::NotInPath { .. } | ProgramError::Missing { .. } => ErrorCode::FileNotFound,
-        ProgramError::NotExecutable { .. } => ErrorCode::PermissionDenied,
-        // Empty, a whole command line, not a file, and whatever is added to them.
-        _ => ErrorCode::ValidationError,
-    };
-    ErrorPayload::new(code, error.to_string()).detail("kind", "program")
 }

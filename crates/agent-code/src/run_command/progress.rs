@@ -10,6 +10,9 @@ use tokio::sync::watch;
 
 use super::{output::live, plan::millis};
 
+/// The keys of the last lines of each output: in a view while the command runs, and in the facts about one that failed.
+pub(super) const STDOUT_TAIL: &str = "stdout_tail";
+pub(super) const STDERR_TAIL: &str = "stderr_tail";
 /// How often a view is made at most.
 const EVERY: Duration = Duration::from_millis(200);
 /// How much of each output's end a view shows. Bytes.
@@ -37,15 +40,9 @@ fn shown(view: &Progress, secrets: &KnownSecrets) -> Object {
     let mut shown = Object::new();
     let mut put = |key: &str, value: serde_json::Value| shown.insert(key.to_owned(), value);
     put("elapsed_ms", millis(view.elapsed).into());
-    put("stdout_tail", tail(secrets, &view.stdout_tail, view.stdout_total).into());
-    put("stderr_tail", tail(secrets, &view.stderr_tail, view.stderr_total).into());
+    put(STDOUT_TAIL, live(secrets, &view.stdout_tail, view.stdout_total, TAIL).into());
+    put(STDERR_TAIL, live(secrets, &view.stderr_tail, view.stderr_total, TAIL).into());
     put("stdout_bytes", view.stdout_total.into());
     put("stderr_bytes", view.stderr_total.into());
     shown
-}
-
-/// The end of what was printed so far. A secret may be cut off at its beginning, or may not have come whole yet.
-fn tail(secrets: &KnownSecrets, bytes: &[u8], total: u64) -> String {
-    let text = live(secrets, bytes, total);
-    text[text.ceil_char_boundary(text.len().saturating_sub(TAIL))..].to_owned()
 }

@@ -10,8 +10,10 @@ use serde::Serialize;
 use super::{
     output::{Outputs, Shown},
     plan::millis,
+    progress::{STDERR_TAIL, STDOUT_TAIL},
+    shebang,
 };
-use crate::{fail, tool};
+use crate::{artifact::how_to_read, fail, tool};
 
 /// The result, in the contract's words.
 #[derive(Serialize)]
@@ -28,9 +30,15 @@ struct Ran {
     stdout_omitted_bytes: u64,
     #[serde(skip_serializing_if = "is_zero")]
     stderr_omitted_bytes: u64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    lossy: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
+
+/// How much of the end of each output goes to people when a command failed. Bytes and lines.
+const TAIL: usize = 2048;
+const TAIL_LINES: usize = 20;
 
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_zero(count: &u64) -> bool {
@@ -42,14 +50,17 @@ fn is_zero(count: &u64) -> bool {
 pub(super) fn of(
     finished: Finished,
     outputs: &Outputs,
+    hint: Option<String>,
     shown: &str,
     timeout: Duration,
 ) -> Result<ToolOutput, ErrorPayload> {
-    let (stdout, stderr) = (outputs.stdout.shown(&finished.stdout), outputs.stderr.shown(&finished.stderr));
+    let (stdout, stderr) = outputs.shown(&finished.stdout, &finished.stderr);
     let references: Vec<_> = [("stdout", &stdout), ("stderr", &stderr)].into_iter().filter_map(reference).collect();
     let redacted = stdout.redacted || stderr.redacted;
-    let notes = [stdout.note, stderr.note, leftovers(finished.leftovers).map(str::to_owned)];
-    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    let lossy = stdout.lossy || stderr.lossy;
+    let others = [leftovers(finished.leftovers).map(str::to_owned), hint];
+    let notes: Vec<String> =
+        stdout.notes.into_iter().chain(stderr.notes).chain(others.into_iter().flatten()).collect();
     let ran = Ran {
         exit_code: finished.exit.shell_code(),
         signal: signal(finished.exit),
@@ -60,6 +71,7 @@ pub(super) fn of(
         stderr_artifact_id: stderr.artifact_id,
         stdout_omitted_bytes: stdout.omitted,
         stderr_omitted_bytes: stderr.omitted,
+        lossy,
         note: (!notes.is_empty()).then(|| notes.join("; ")),
     };
     let mut output = tool::output(&ran)?.with("elapsed_ms", millis(finished.elapsed)).with("exit_code", ran.exit_code);
@@ -72,6 +84,9 @@ pub(super) fn of(
             None => format!("exit code {code}"),
         });
     }
+    if !finished.exit.success() {
+        output = output.with(STDOUT_TAIL, tail(&ran.stdout)).with(STDERR_TAIL, tail(&ran.stderr));
+    }
     output.content.extend(references);
     output.error = failure(finished.exit, shown, timeout);
     if redacted {
@@ -83,10 +98,21 @@ pub(super) fn of(
     Ok(output)
 }
 
+/// The last lines of a text, for people.
+fn tail(text: &str) -> &str {
+    let end = text.trim_end();
+    let lines = end.rmatch_indices('\n').nth(TAIL_LINES - 1).map_or(0, |(at, _)| at + 1);
+    let bytes = end.ceil_char_boundary(end.len().saturating_sub(TAIL));
+    &end[lines.max(bytes)..]
+}
+
 fn reference((name, shown): (&str, &Shown)) -> Option<ContentBlock> {
+    let id = shown.artifact_id.clone()?;
+    let read_on = how_to_read(&id, shown.omitted_from_line);
+    let summary = format!("the whole of {name}, {} bytes; the omitted part: {read_on}", shown.total);
     Some(ContentBlock::ArtifactRef(ArtifactRef {
-        artifact_id: shown.artifact_id.clone()?,
-        summary: Some(format!("{name}, {} bytes in all", shown.total)),
+        artifact_id: id,
+        summary: Some(summary),
         mime_type: Some("text/plain".to_owned()),
     }))
 }
@@ -107,8 +133,9 @@ fn failure(exit: Exit, shown: &str, timeout: Duration) -> Option<ErrorPayload> {
             .map(|error| error.detail("kind", "signal").detail("signal", number)),
         Exit::TimedOut => {
             let limit = millis(timeout);
-            failed(ErrorCode::Timeout, format!("{shown} did not end within {limit} ms and was stopped"))
-                .map(|error| error.detail("timeout_ms", limit))
+            let what = format!("{shown} did not end within {limit} ms and was stopped");
+            let next = "if it needs longer, give it more with timeout_ms; if it waits for input, there is none";
+            failed(ErrorCode::Timeout, format!("{what}; {next}")).map(|error| error.detail("timeout_ms", limit))
         }
         Exit::Cancelled => failed(ErrorCode::Cancelled, format!("{shown} was stopped, as the call was cancelled")),
     }
@@ -127,11 +154,16 @@ pub(super) fn not_started(shown: &str, error: &ExecError) -> ErrorPayload {
     let start = |source| fail::os("start", shown, source);
     match error {
         ExecError::Spawn { source, .. } => start(source),
-        ExecError::InterpreterMissing { .. } | ExecError::Cwd { .. } | ExecError::CwdNotDirectory { .. } => {
+        ExecError::InterpreterMissing { program, .. } => {
+            let why = shebang::fault(program).unwrap_or_else(|| error.to_string());
+            ErrorPayload::new(ErrorCode::FileNotFound, format!("cannot start {shown}: {why}"))
+        }
+        ExecError::Cwd { .. } | ExecError::CwdNotDirectory { .. } => {
             ErrorPayload::new(ErrorCode::FileNotFound, format!("cannot start {shown}: {error}"))
         }
         ExecError::NoProgram { .. } => {
-            ErrorPayload::new(ErrorCode::ValidationError, format!("cannot start {shown}: {error}"))
+            let message = format!("cannot start {shown}: {error}; a script is started by its interpreter, as in [\"sh\", …]");
+            ErrorPayload::new(ErrorCode::ValidationError, message)
         }
         // The plan rules these out, or the system failed.
         _ => ErrorPayload::new(ErrorCode::InternalError, format!("cannot run {shown}: {error}")),

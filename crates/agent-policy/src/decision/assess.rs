@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agent_protocol::{Permission, ToolDefinition};
+use agent_protocol::{Permission, SessionId, ToolDefinition};
 use agent_redact::{escape_word, quote_name, shown_name, shown_word};
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     settings::{NetworkPolicy, PolicySettings, Stance},
 };
 use crate::{
-    facts::{Access, Command, Facts, Target},
+    facts::{Access, Command, Facts, Target, TargetKind},
     paths::{PathRules, Root, words::MAX_PATH},
 };
 
@@ -34,6 +34,18 @@ pub(super) struct Assessment {
     notes: Vec<String>,
 }
 
+/// Whether a target is one file of what the calls of this session put out and stored: its agents have been let have it. The
+/// path is the one that resolving has led to, and a file with further names is judged like any other.
+fn is_output_of(session: &SessionId, target: &Target, rules: &PathRules) -> bool {
+    let artifacts = rules.places().sessions_dir.join(session.as_str()).join("artifacts");
+    let is_file_of_one = target.resolved.strip_prefix(artifacts).is_ok_and(|rest| rest.components().count() == 2);
+    matches!(target.access, Access::Read | Access::Search)
+        && target.kind == TargetKind::File
+        && target.links == 1
+        && target.aliases.is_empty()
+        && is_file_of_one
+}
+
 impl Assessment {
     pub(super) fn of(definition: &ToolDefinition, facts: &Facts, rules: &PathRules, settings: &PolicySettings) -> Self {
         let mut found = Self { grantable: true, ..Self::default() };
@@ -43,7 +55,8 @@ impl Assessment {
         }
         let careful = found.dangerous || definition.has_tag(ToolDefinition::DANGEROUS);
         for target in &facts.targets {
-            let ordinary = found.target(target, rules);
+            let is_own_output = facts.session.as_ref().is_some_and(|session| is_output_of(session, target, rules));
+            let ordinary = is_own_output || found.target(target, rules);
             found.ordinary.push(ordinary && !careful);
         }
         if let Some(command) = &facts.command {

@@ -47,6 +47,30 @@ fn looking_is_free() {
     allows(&read_file(), &Facts::default());
 }
 
+/// FND-21, PRM-10: what a session's own calls put out is read back unasked; nothing else of the sessions folder is.
+#[test]
+fn own_output_is_read_back() {
+    use agent_protocol::SessionId;
+    let facts = |access, path: &str| Facts {
+        session: Some(SessionId::parse("sess_1").unwrap()),
+        ..touching(access, &format!("/home/u/.soong-agent/sessions/{path}"))
+    };
+    for access in [Access::Read, Access::Search] {
+        allows(&read_file(), &facts(access, "sess_1/artifacts/art_1/stdout.txt"));
+        for other in
+            ["sess_2/artifacts/art_1/stdout.txt", "sess_1/lock", "sess_1/artifacts/art_1", "sess_1/artifacts/art_1/a/b"]
+        {
+            asks(&read_file(), &facts(access, other), "may hold secrets");
+        }
+        let mut linked = facts(access, "sess_1/artifacts/art_1/stdout.txt");
+        linked.targets[0].links = 2;
+        asks(&read_file(), &linked, "may hold secrets");
+    }
+    asks(&read_file(), &facts(Access::List, "sess_1/artifacts/art_1/stdout.txt"), "may hold secrets");
+    let unknown = touching(Access::Read, "/home/u/.soong-agent/sessions/sess_1/artifacts/art_1/stdout.txt");
+    asks(&read_file(), &unknown, "may hold secrets");
+}
+
 /// PRM-2, SRCH-07: reading, listing and searching what is sensitive asks; nobody there: denied.
 #[test]
 fn looking_at_secrets_asks() {

@@ -47,6 +47,12 @@ pub(crate) struct Made {
 }
 
 impl SystemParts {
+    /// Room for the results of one turn, in tokens. Where the window is too small for a run there is none, and the run says so.
+    pub(crate) fn result_room(&self) -> u64 {
+        let parts = fixed_parts(&self.fixed, &self.tools.list);
+        Budgets::derive(&self.model.budgets, &parts).map_or(0, |budgets| budgets.results_of_a_turn())
+    }
+
     /// Puts the sources together.
     ///
     /// # Errors
