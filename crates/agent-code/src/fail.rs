@@ -11,6 +11,11 @@ pub(crate) fn invalid(message: impl Into<String>) -> ErrorPayload {
     ErrorPayload::new(ErrorCode::ValidationError, message)
 }
 
+/// Nothing is there.
+pub(crate) fn missing(path: &str, message: impl Into<String>) -> ErrorPayload {
+    ErrorPayload::new(ErrorCode::FileNotFound, message).detail("path", path)
+}
+
 /// What is there is not what was expected there.
 pub(crate) fn conflict(path: &str, message: impl Into<String>) -> ErrorPayload {
     ErrorPayload::new(ErrorCode::PathConflict, message).detail("path", path)

@@ -22,6 +22,7 @@ mod fail;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod list_dir;
+mod name;
 mod overflow;
 mod place;
 mod preview;

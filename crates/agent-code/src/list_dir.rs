@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     fail,
+    name::shown_name,
     overflow::{Listing, fitted},
     place::{Folder, Found},
     second_names::SecondNames,
-    tool::{CodeTool, blocking_call},
+    tool::{self, CodeTool, blocking_call},
     workspace::Workspace,
 };
 use entry::{Entry, Pass};
@@ -43,6 +44,9 @@ pub(crate) struct Listed {
     path: String,
     entries: Vec<Entry>,
     truncated: bool,
+    /// How many entries ignore rules left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ignored: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     artifact_id: Option<ArtifactId>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,6 +60,13 @@ impl Listing for Listed {
 
     fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    fn summary(&self) -> Option<String> {
+        let entries = tool::counted(self.entries.len(), self.noun());
+        let more = if self.truncated { ", more follow" } else { "" };
+        let ignored = self.ignored.map_or_else(String::new, |ignored| format!(", {ignored} ignored"));
+        Some(format!("{entries}{more}{ignored}"))
     }
 
     fn cut(&mut self, len: usize, artifact: Option<&ArtifactId>) {
@@ -77,7 +88,8 @@ impl CodeTool for ListDir {
         let folder = match self.0.find(&input.path)? {
             Found::Folder(folder) => folder,
             Found::Entry { .. } => {
-                return Err(fail::invalid(format!("{} is not a folder; use code.read_file", input.path)));
+                let read = serde_json::json!({"path": input.path});
+                return Err(fail::invalid(format!("{} is not a folder; call code.read_file {read}", input.path)));
             }
             Found::Missing { folder, missing } => return Err(self.0.missing(&input.path, &folder, &missing[0])),
         };
@@ -108,8 +120,10 @@ fn list(
     } else {
         flat::list(folder, limit, &context.cancel)?
     };
+    let ignored = Some(pass.ignored.count).filter(|ignored| *ignored > 0);
+    let note = note(&pass);
     let listed =
-        Listed { path: shown, note: note(&pass), entries: pass.entries, truncated: pass.truncated, artifact_id: None };
+        Listed { path: shown, entries: pass.entries, truncated: pass.truncated, ignored, artifact_id: None, note };
     fitted(listed, "entries.json", &workspace.settings().limits, context)
 }
 
@@ -118,8 +132,14 @@ fn note(pass: &Pass) -> Option<String> {
     if let (true, Some(total)) = (pass.truncated, pass.total) {
         notes.push(format!("{total} entries in all"));
     }
+    if let Some(ignored) = pass.ignored.named("ignored", |path| shown_name(path.as_os_str()).into_owned()) {
+        notes.push(format!("{ignored}; name one to list or read it"));
+    }
     if pass.sensitive > 0 {
         notes.push(format!("{} sensitive entries are not shown", pass.sensitive));
+    }
+    if pass.entries.iter().any(|entry| entry.lossy) {
+        notes.push("names with \\xNN hold bytes that are no text: only code.run_command reaches them".to_owned());
     }
     (!notes.is_empty()).then(|| notes.join("; "))
 }

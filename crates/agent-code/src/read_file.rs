@@ -32,7 +32,7 @@ use page::{Page, Wanted};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Relative to the project, absolute, ~/..., or an artifact's id.
+    /// Relative to the project, absolute, or ~/...
     path: String,
     /// First line, from 1.
     #[serde(default = "first")]

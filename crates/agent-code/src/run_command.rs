@@ -87,8 +87,8 @@ async fn run(workspace: Workspace, plan: Plan, context: CallContext) -> Result<T
         let hint = no_shell::hint(&argv, !finished.exit.success());
         result::of(finished, &outputs, hint, &shown, timeout)
     })
-        .await
-        .unwrap_or_else(|error| Err(broken(&error)))
+    .await
+    .unwrap_or_else(|error| Err(broken(&error)))
 }
 
 #[cfg(test)]

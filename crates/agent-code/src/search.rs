@@ -2,9 +2,12 @@
 
 mod collect;
 mod file;
+mod glob;
+mod notes;
 mod pass;
 mod query;
 mod stop;
+mod survey;
 
 use std::{
     path::Path,
@@ -13,26 +16,28 @@ use std::{
 
 use agent_policy::{Access, Facts};
 use agent_protocol::{ArtifactId, ErrorPayload, Permission};
+use agent_redact::quote_argv;
 use agent_tool::{CallContext, Prepared, ToolOutput};
-use ignore::overrides::{Override, OverrideBuilder};
+use ignore::overrides::Override;
 use rustix::fs::fstat;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    fail,
+    artifact, fail,
     overflow::{Listing, fitted},
     place::{Folder, Found, OpenFile},
     second_names::SecondNames,
-    tool::{CodeTool, blocking_call},
+    tool::{self, CodeTool, blocking_call},
     traverse::IgnoreFiles,
     workspace::Workspace,
 };
 use collect::{Collector, Counts, State};
-use file::{FileSearch, Hit};
+use file::{FileSearch, Hit, MAX_NAMED_LINE};
 use pass::{Pass, Passed, search_named};
 use query::Query;
 use stop::Stop;
+use survey::survey;
 
 /// Matching lines when nothing else is asked for.
 const DEFAULT_LIMIT: usize = 100;
@@ -63,6 +68,9 @@ struct Matches {
     artifact_id: Option<ArtifactId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+    /// Why there are no matches, for people.
+    #[serde(skip)]
+    nothing: Option<String>,
 }
 
 impl Listing for Matches {
@@ -72,6 +80,12 @@ impl Listing for Matches {
 
     fn len(&self) -> usize {
         self.matches.len()
+    }
+
+    fn summary(&self) -> Option<String> {
+        let matches = tool::counted(self.matches.len(), self.noun());
+        let more = if self.truncated { ", more follow" } else { "" };
+        Some(self.nothing.clone().unwrap_or_else(|| format!("{matches}{more}")))
     }
 
     fn cut(&mut self, len: usize, artifact: Option<&ArtifactId>) {
@@ -115,47 +129,63 @@ impl CodeTool for Search {
     fn prepare(&self, input: Input, context: CallContext) -> Result<Prepared, ErrorPayload> {
         let query = Query::parse(&input.query)?;
         let requested = input.path.as_deref().unwrap_or(".");
-        let (place, stat) = match self.0.find(requested)? {
+        let path = artifact::real_path(&self.0, &context.session_id, requested);
+        let (place, stat) = match self.0.find(&path)? {
             Found::Folder(folder) => {
                 let stat = fstat(folder.fd()).map_err(|error| fail::os("look at", requested, &error.into()))?;
                 (Place::Folder { named: folder.path() != self.0.project(), folder }, stat)
             }
+            Found::Missing { .. } if requested.contains(['*', '?', '[', '{']) => return Err(glob_as_path(requested)),
             _ => {
-                let file = self.0.open_file(requested)?;
+                let file = self.0.open_file(&path)?;
                 let stat = file.stat;
                 (Place::File(file), stat)
             }
         };
         let names = SecondNames::near(&self.0, place.near());
         let target = names.target(requested, place.path(), Access::Search, &stat);
-        let glob = input.glob.as_deref().filter(|glob| !glob.is_empty()).map(glob).transpose()?;
-        let preview = format!("search {requested} for {}", input.query);
-        let facts = Facts { targets: vec![target], preview, ..Facts::default() };
-        let searching = Searching { workspace: self.0.clone(), names, place, glob, query, text: input.query, context };
+        let glob = input.glob.filter(|glob| !glob.is_empty());
+        let files = glob.as_deref().map(glob::parse).transpose()?;
+        let among = glob.as_deref().map_or_else(String::new, |glob| format!(", files {}", quoted(glob)));
+        let facts = Facts {
+            targets: vec![target],
+            preview: format!("search {requested} for {}{among}", input.query),
+            line: Some(format!("{} in {}{among}", quoted(&input.query), quoted(requested))),
+            session: Some(context.session_id.clone()),
+            ..Facts::default()
+        };
+        let (workspace, text) = (self.0.clone(), input.query);
+        let searching = Searching { workspace, names, place, glob, files, query, text, context };
         let limit = input.limit.unwrap_or(DEFAULT_LIMIT);
         Ok(Prepared { facts, call: blocking_call(move || searching.run(limit)) })
     }
 }
 
-/// Globs of people: `!` excludes, without a slash they match at any depth, with one from the folder that is searched. A leading
-/// `./` means nothing, and what names a folder means what is in it.
-fn glob(glob: &str) -> Result<Override, ErrorPayload> {
-    let (sign, rest) = glob.strip_prefix('!').map_or(("", glob), |rest| ("!", rest));
-    let rest = rest.strip_prefix("./").unwrap_or(rest);
-    let content = format!("{sign}{}/**", rest.trim_end_matches('/'));
-    let mut builder = OverrideBuilder::new("");
-    let itself = if rest.ends_with('/') { Ok(&mut builder) } else { builder.add(&format!("{sign}{rest}")) };
-    itself
-        .and_then(|builder| builder.add(&content))
-        .and_then(|builder| builder.build())
-        .map_err(|error| fail::invalid(format!("the glob cannot be used: {error}")))
+/// Words of the model in a line for people.
+fn quoted(word: &str) -> String {
+    quote_argv(&[word.to_owned()])
+}
+
+/// A path that was meant as a pattern; with the call that says so.
+fn glob_as_path(requested: &str) -> ErrorPayload {
+    let parts: Vec<&str> = requested.split('/').collect();
+    let plain = parts.iter().take_while(|part| !part.contains(['*', '?', '[', '{'])).count();
+    let (folder, glob) = (parts[..plain].join("/"), parts[plain..].join("/"));
+    let folder = if folder.is_empty() { "." } else { folder.as_str() };
+    let instead = serde_json::json!({"path": folder, "glob": glob});
+    fail::missing(
+        requested,
+        &format!("{requested} does not exist; path is no pattern, so give the pattern as glob: {instead}"),
+    )
 }
 
 struct Searching {
     workspace: Workspace,
     names: SecondNames,
     place: Place,
-    glob: Option<Override>,
+    glob: Option<String>,
+    /// The same, ready to match.
+    files: Option<Override>,
     query: Query,
     text: String,
     context: CallContext,
@@ -165,21 +195,32 @@ struct Searching {
 struct Searched {
     passed: Passed,
     notes: Vec<String>,
+    /// Why nothing was found, for people.
+    nothing: Option<String>,
 }
 
 impl Searching {
     fn run(self, limit: usize) -> Result<ToolOutput, ErrorPayload> {
-        let Searched { passed: Passed { state, sensitive }, mut notes } = match &self.place {
+        let Searched { passed, mut notes, nothing } = match &self.place {
             Place::File(file) => self.file(file, limit),
             Place::Folder { folder, named } => self.folder(folder, *named, limit)?,
         };
         fail::unless_cancelled(&self.context.cancel)?;
-        notes.extend(skipped(state.counts, sensitive + state.counts.second_names));
+        notes.splice(0..0, notes::readings(&self.query, &self.text, passed.state.readings));
+        notes.extend(notes::skipped(
+            &passed,
+            &|path| self.workspace.show(&self.place.path().join(path)),
+            self.is_file(),
+        ));
         notes.extend(self.names.note().map(str::to_owned));
         let note = (!notes.is_empty()).then(|| notes.join("; "));
-        let truncated = state.overflow;
-        let matches = Matches { matches: state.into_hits(), truncated, artifact_id: None, note };
+        let truncated = passed.state.overflow;
+        let matches = Matches { matches: passed.state.into_hits(), truncated, artifact_id: None, note, nothing };
         fitted(matches, "matches.json", &self.workspace.settings().limits, &self.context)
+    }
+
+    fn is_file(&self) -> bool {
+        matches!(self.place, Place::File(_))
     }
 
     fn stop(&self, deadline: Option<Instant>) -> Stop {
@@ -189,16 +230,10 @@ impl Searching {
     /// A file that was named is searched, whatever any rule says.
     fn file(&self, file: &OpenFile, limit: usize) -> Searched {
         let shown = self.workspace.show(file.path());
-        let look = |query: &Query| {
-            let collector = Collector::new(limit);
-            let mut search = FileSearch::new(query.matcher.clone(), limit + 1);
-            collector.add(file.path(), search_named(file, &shown, &mut search, &self.stop(None)));
-            Passed { state: collector.finish(), sensitive: 0 }
-        };
-        self.or_as_text(look(&self.query), |query| {
-            use std::io::{Seek, SeekFrom};
-            (&file.file).seek(SeekFrom::Start(0)).ok().map(|_| look(query))
-        })
+        let collector = Collector::new(limit, self.query.readings.is_some());
+        let mut search = FileSearch::new(&self.query, limit + 1, MAX_NAMED_LINE);
+        collector.add(file.path(), search_named(file, &shown, &mut search, &self.stop(None)));
+        Searched { passed: Passed::of(collector.finish()), notes: Vec::new(), nothing: None }
     }
 
     fn folder(&self, folder: &Folder, named: bool, limit: usize) -> Result<Searched, ErrorPayload> {
@@ -206,51 +241,35 @@ impl Searching {
         folder
             .has_not_moved()
             .map_err(|error| fail::conflict(&shown(), format!("cannot search {}: {error}", shown())))?;
-        let pass = |query: &Query, ignore| self.pass(folder, query, ignore, limit);
-        let mut ignore = IgnoreFiles::Respected;
-        let mut first = pass(&self.query, ignore);
-        let seen = first.state.counts;
-        // A folder that was named is meant, even if rules above it leave nothing of it (SRCH-02).
-        if named && seen.searched + seen.binary == 0 {
-            ignore = IgnoreFiles::FromHere;
-            first = pass(&self.query, ignore);
+        let pass = |ignore| self.pass(folder, ignore, limit);
+        let mut passed = pass(IgnoreFiles::Respected);
+        // A folder that was named is meant, even if rules above it, or its own, leave nothing of it (SRCH-02).
+        for fewer_rules in [IgnoreFiles::FromHere, IgnoreFiles::None] {
+            let counts = &passed.state.counts;
+            if named && passed.ignored > 0 && counts.searched + counts.binary.count == 0 {
+                passed = pass(fewer_rules);
+            }
         }
-        let mut searched = self.or_as_text(first, |query| Some(pass(query, ignore)));
+        let mut searched = Searched { passed, notes: Vec::new(), nothing: None };
         if searched.passed.state.is_empty() && !self.context.cancel.is_cancelled() {
             self.second_look(folder, &mut searched);
         }
         Ok(searched)
     }
 
-    fn pass(&self, folder: &Folder, query: &Query, ignore: IgnoreFiles, limit: usize) -> Passed {
+    fn pass(&self, folder: &Folder, ignore: IgnoreFiles, limit: usize) -> Passed {
         let pass = Pass {
             workspace: &self.workspace,
             names: &self.names,
             folder,
-            glob: self.glob.as_ref(),
-            query,
+            glob: self.files.as_ref(),
+            query: &self.query,
             ignore,
             limit,
             stop: self.stop(None),
             known: None,
         };
         pass.run()
-    }
-
-    /// A query that finds nothing as a regular expression may have been meant as text (SRCH-09).
-    fn or_as_text(&self, first: Passed, again: impl FnOnce(&Query) -> Option<Passed>) -> Searched {
-        let mut notes: Vec<String> = self.query.note.iter().cloned().collect();
-        let worthwhile = first.state.is_empty() && self.query.note.is_none() && Query::is_more_than_text(&self.text);
-        if worthwhile
-            && !self.context.cancel.is_cancelled()
-            && let Ok(query) = Query::literal(&self.text)
-            && let Some(second) = again(&query)
-            && !second.state.is_empty()
-        {
-            notes.push("no match as a regular expression; these are matches as plain text".to_owned());
-            return Searched { passed: second, notes };
-        }
-        Searched { passed: first, notes }
     }
 
     /// Nothing was found: looks whether something is in the files that were left out, so that "no match" does not pass
@@ -262,7 +281,7 @@ impl Searching {
             workspace: &self.workspace,
             names: &self.names,
             folder,
-            glob: self.glob.as_ref(),
+            glob: self.files.as_ref(),
             query: &self.query,
             ignore: IgnoreFiles::None,
             limit: MOST,
@@ -271,24 +290,36 @@ impl Searching {
         };
         let second = pass.run();
         let (overflow, stopped) = (second.state.overflow, second.state.stopped);
-        let looked_at = |counts: &Counts| counts.searched + counts.binary + counts.too_big + counts.unreadable;
+        let looked_at =
+            |counts: &Counts| counts.searched + counts.binary.count + counts.too_big.count + counts.unreadable.count;
         let matched = looked_at(&searched.passed.state.counts)
             + looked_at(&second.state.counts)
             + searched.passed.sensitive
             + second.sensitive;
         let hits = second.state.into_hits();
         let more = if overflow || stopped { "at least " } else { "" };
-        match hits.first() {
-            Some(first) => searched.notes.push(format!(
-                "no matches, but {more}{} in ignored files, such as {}; name the path to search there",
-                hits.len(),
-                first.path
-            )),
-            None if matched == 0 && self.glob.is_some() && !stopped => {
-                searched.notes.push("nothing was searched: no file matches the glob".to_owned());
+        match (hits.first(), &self.glob) {
+            (Some(first), _) => {
+                searched.nothing = Some(format!("0 matches, {more}{} in ignored files", hits.len()));
+                searched.notes.push(format!(
+                    "no matches, but {more}{} in ignored files, such as {}; name the path to search there",
+                    hits.len(),
+                    first.path
+                ));
             }
-            None if stopped => searched.notes.push("no matches; ignored files were not searched completely".to_owned()),
-            None => searched.notes.push("no matches, in ignored files neither".to_owned()),
+            (None, Some(glob)) if matched == 0 && !stopped => {
+                let there = survey(&self.workspace, folder, &self.stop(Some(Instant::now() + SECOND_LOOK)));
+                let nothing = format!("nothing was searched: no file matches the glob {glob}");
+                searched.nothing = Some(nothing.clone());
+                searched.notes.push(format!("{nothing}; {there}"));
+                if glob.contains(',') && !glob.contains('{') {
+                    searched.notes.push(format!("several patterns are written {{{glob}}}"));
+                }
+            }
+            (None, _) if stopped => {
+                searched.notes.push("no matches; ignored files were not searched completely".to_owned());
+            }
+            (None, _) => searched.notes.push("no matches, in ignored files neither".to_owned()),
         }
         searched.passed.sensitive = searched.passed.sensitive.max(second.sensitive);
     }
@@ -298,19 +329,6 @@ impl State {
     fn is_empty(&self) -> bool {
         self.hit_count() == 0
     }
-}
-
-/// What was not searched, in words.
-fn skipped(counts: Counts, sensitive: u64) -> Option<String> {
-    let kinds = [
-        (counts.binary, "binary"),
-        (counts.too_big, "too big unless named"),
-        (counts.unreadable, "unreadable"),
-        (sensitive, "sensitive"),
-    ];
-    let listed: Vec<String> =
-        kinds.iter().filter(|(count, _)| *count > 0).map(|(count, kind)| format!("{count} {kind}")).collect();
-    (!listed.is_empty()).then(|| format!("not searched: {}", listed.join(", ")))
 }
 
 #[cfg(test)]

@@ -5,13 +5,14 @@
 //! for git's own folder. Sensitive files nobody asked for by name are passed over and counted (DEC-11).
 
 mod ignores;
+mod left_out;
 mod share;
 
 use std::{
     ffi::{OsStr, OsString},
     io,
     os::unix::ffi::OsStrExt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -22,6 +23,7 @@ use rustix::fs::{DirEntry, FileType};
 
 use crate::{place::Folder, workspace::Workspace};
 use ignores::Ignores;
+pub(crate) use left_out::{Few, LeftOut};
 pub(crate) use share::{Pile, share};
 
 /// Whose ignore files count.
@@ -43,6 +45,7 @@ pub(crate) struct Tree<'w> {
     /// Whoever asked for a sensitive folder by name was asked for it.
     allowed: bool,
     sensitive: AtomicU64,
+    ignored: LeftOut,
 }
 
 /// A folder of a tree, still to be entered.
@@ -74,7 +77,7 @@ pub(crate) struct Node {
 impl<'w> Tree<'w> {
     pub(crate) fn new(root: &'w Folder, ignore: IgnoreFiles, workspace: &'w Workspace) -> Self {
         let allowed = workspace.rules().sensitive(root.path()).is_some();
-        Self { workspace, root, ignore, allowed, sensitive: AtomicU64::new(0) }
+        Self { workspace, root, ignore, allowed, sensitive: AtomicU64::new(0), ignored: LeftOut::default() }
     }
 
     /// The root, still to be entered.
@@ -94,6 +97,11 @@ impl<'w> Tree<'w> {
     /// How many entries were passed over because they are sensitive.
     pub(crate) fn sensitive(&self) -> u64 {
         self.sensitive.load(Ordering::Relaxed)
+    }
+
+    /// What ignore rules left out, by path from the root.
+    pub(crate) fn ignored(&self) -> Few {
+        self.ignored.few()
     }
 
     pub(crate) fn enter(&self, branch: Branch) -> io::Result<Level> {
@@ -125,14 +133,22 @@ impl<'w> Tree<'w> {
             kind => kind,
         };
         let whole = level.folder.path().join(name);
-        if level.rules.as_ref().is_some_and(|rules| rules.ignore(&whole, kind == FileType::Directory)) {
-            return None;
-        }
         if !self.allowed && self.workspace.rules().sensitive_entry(&whole).is_some() {
             self.sensitive.fetch_add(1, Ordering::Relaxed);
             return None;
         }
+        if let Some(file) = level.rules.as_ref().and_then(|rules| rules.ignore(&whole, kind == FileType::Directory)) {
+            self.ignored.add(&level.path.join(name), file);
+            return None;
+        }
         Some(Node { name: name.to_owned(), path: level.path.join(name), kind, inode: entry.ino() })
+    }
+}
+
+impl Branch {
+    /// From the tree's root.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 }
 

@@ -15,12 +15,16 @@ use rustix::fs::FileType;
 
 use crate::{
     fail,
+    name::shown_name,
     place::{Folder, Found, Identity, OpenFile, WalkError, identity, kind_name, walk},
     settings::CodeToolSettings,
 };
 
 /// How many entries of a folder are looked through for a name that was probably meant.
 const MAX_LOOKED_THROUGH: usize = 4096;
+
+/// How many entries of a folder are told where none has a name like the wanted one.
+const MAX_ENTRIES: usize = 12;
 
 /// No system takes longer ones, and none should be repeated in a message.
 const LONGEST_PATH: usize = 4096;
@@ -78,7 +82,8 @@ impl Workspace {
     pub(crate) fn open_file(&self, requested: &str) -> Result<OpenFile, ErrorPayload> {
         match self.find(requested)? {
             Found::Folder(_) => {
-                Err(fail::invalid(format!("{requested} is a folder; use code.list_dir to see what is in it")))
+                let list = serde_json::json!({"path": requested});
+                Err(fail::invalid(format!("{requested} is a folder; call code.list_dir {list} to see what is in it")))
             }
             Found::Missing { folder, missing } => Err(self.missing(requested, &folder, &missing[0])),
             Found::Entry { folder, name, .. } => match self.open(&folder, &name) {
@@ -113,9 +118,13 @@ impl Workspace {
 
     /// No such file; with names that were probably meant by the first one on the way that is missing.
     pub(crate) fn missing(&self, requested: &str, folder: &Folder, first: &OsStr) -> ErrorPayload {
+        if is_stream(folder.path()) {
+            let message = format!("{requested} is a stream of soong-agent itself; only regular files can be used");
+            return fail::invalid(message).detail("path", requested);
+        }
         let near = self.near(folder, first);
         let hint = match near.as_slice() {
-            [] => String::new(),
+            [] => self.entries(folder).map_or_else(String::new, |there| format!("; {there}")),
             near => format!("; did you mean {}?", near.join(" or ")),
         };
         ErrorPayload::new(ErrorCode::FileNotFound, format!("{requested} does not exist{hint}"))
@@ -132,6 +141,26 @@ impl Workspace {
         near.into_iter().map(|name| self.show(&folder.path().join(name))).collect()
     }
 
+    /// What is in a folder, for whoever guessed a name in it; the names alone of what may be read unasked.
+    fn entries(&self, folder: &Folder) -> Option<String> {
+        let rules = self.rules();
+        if !self.settings().reading_is_free || rules.sensitive(folder.path()).is_some() {
+            return None;
+        }
+        let is_told = |name: &OsString| rules.sensitive_entry(&folder.path().join(name)).is_none();
+        let mut names: Vec<_> = names(folder, MAX_LOOKED_THROUGH).filter(is_told).collect();
+        names.sort();
+        let mut listed: Vec<_> = names.iter().take(MAX_ENTRIES).map(|name| shown_name(name).into_owned()).collect();
+        if names.len() > listed.len() {
+            listed.push(format!("… ({} in all)", names.len()));
+        }
+        let shown = self.show(folder.path());
+        Some(match listed.as_slice() {
+            [] => format!("{shown} is empty"),
+            listed => format!("{shown} has {}", listed.join(", ")),
+        })
+    }
+
     /// A path as results tell it: relative to the project where it lies in it.
     pub(crate) fn show(&self, path: &Path) -> String {
         let shown = match path.strip_prefix(self.project()) {
@@ -139,8 +168,13 @@ impl Workspace {
             Ok(rest) => rest,
             Err(_) => path,
         };
-        shown.to_string_lossy().into_owned()
+        shown_name(shown.as_os_str()).into_owned()
     }
+}
+
+/// Whether a folder is that of a process's descriptors: what its links name is no path.
+fn is_stream(folder: &Path) -> bool {
+    folder.starts_with("/proc") && folder.ends_with("fd")
 }
 
 /// Up to `most` names in a folder, in no order; none if it cannot be read.

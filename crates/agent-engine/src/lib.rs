@@ -31,6 +31,7 @@ mod render;
 mod report;
 mod run;
 mod selection;
+mod shorten;
 mod sources;
 mod summary;
 mod tokens;

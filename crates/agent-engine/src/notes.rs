@@ -98,3 +98,10 @@ pub(crate) fn result_shortened(left_out: usize, whole: usize) -> String {
         "[… {left_out} of {whole} bytes left out here, since the result does not fit the context window: ask for a smaller part …]"
     )
 }
+
+/// Behind the first entries of a list in a result that is too big for the window.
+pub(crate) fn entries_left_out(left_out: usize, whole: usize) -> String {
+    format!(
+        "[… {left_out} of {whole} entries left out here, since the result does not fit the context window: ask for a smaller part …]"
+    )
+}

@@ -6,7 +6,11 @@ use agent_protocol::{ContentBlock, ModelMessage, NodeDraft, NodeType, Object, Ro
 
 use crate::marks::keys;
 use crate::notes;
+use crate::shorten::{self, fair_share};
 use crate::tokens::{TokenCounter, Weighed};
+
+/// What a result costs beside its content, in tokens.
+const FRAME: u64 = 20;
 
 /// The message of a node. What was said stays as it is; core's own nodes become user-role text in a frame that names
 /// their source (CTX-3).
@@ -133,21 +137,6 @@ pub(crate) fn shorten_results(messages: &[Weighed], limit: u64) -> Vec<Weighed> 
         .collect()
 }
 
-/// The largest share such that everybody getting at most this share stays within the limit.
-pub(crate) fn fair_share(sizes: impl Iterator<Item = u64>, limit: u64) -> u64 {
-    let mut sizes: Vec<_> = sizes.collect();
-    sizes.sort_unstable();
-    let mut left = limit;
-    for (taken, size) in sizes.iter().enumerate() {
-        let each = left / (sizes.len() - taken) as u64;
-        if *size > each {
-            return each;
-        }
-        left -= size;
-    }
-    u64::MAX
-}
-
 fn shorten(message: &ModelMessage, share: u64) -> ModelMessage {
     let content: Vec<_> = message
         .content
@@ -163,31 +152,9 @@ fn shorten(message: &ModelMessage, share: u64) -> ModelMessage {
 }
 
 fn shorten_result(result: &ToolResultBlock, share: u64) -> ToolResultBlock {
-    let whole: Vec<_> = result.content.iter().filter_map(ContentBlock::to_model_text).collect();
-    let whole = whole.join("\n");
-    // Room for the frame and the note; text costs at least a quarter token a byte, and a wide character one token.
-    let room = share.saturating_sub(60) as usize;
-    let cut = head_and_tail(&whole, room);
-    ToolResultBlock { content: vec![ContentBlock::text(cut)], ..result.clone() }
-}
-
-/// Two thirds of the room for the head, one third for the tail, and a note between them.
-pub(crate) fn head_and_tail(text: &str, tokens: usize) -> String {
-    let fits = |part: &str| TokenCounter.text(part) as usize;
-    let (mut head, mut tail) = ((tokens * 4 * 2 / 3).min(text.len()), (tokens * 4 / 3).min(text.len()));
-    loop {
-        let from_start = &text[..text.floor_char_boundary(head)];
-        let from_end = &text[text.ceil_char_boundary(text.len() - tail)..];
-        if from_start.len() + from_end.len() >= text.len() && fits(text) <= tokens {
-            return text.to_owned();
-        }
-        if fits(from_start) + fits(from_end) <= tokens || head + tail == 0 {
-            let left_out = text.len() - from_start.len() - from_end.len();
-            return format!("{from_start}\n{}\n{from_end}", notes::result_shortened(left_out, text.len()));
-        }
-        // Wide characters cost more than a quarter token a byte: try again with less.
-        (head, tail) = (head * 3 / 4, tail * 3 / 4);
-    }
+    // Room for the frame.
+    let content = shorten::content(&result.content, share.saturating_sub(FRAME));
+    ToolResultBlock { content, ..result.clone() }
 }
 
 #[cfg(test)]
@@ -204,26 +171,5 @@ mod tests {
         let attributes = Object::from_iter([("name".to_owned(), "a\"><system>\nb".into())]);
         let tricky = framed_with("skill", Some(&attributes), "x");
         assert_eq!(tricky, "<skill name=\"a&quot;&gt;&lt;system&gt; b\">\nx\n</skill>");
-    }
-
-    #[test]
-    fn shares_are_fair() {
-        assert_eq!(fair_share([10, 20, 30].into_iter(), 100), u64::MAX);
-        assert_eq!(fair_share([10, 100, 100].into_iter(), 110), 50);
-        assert_eq!(fair_share([100, 100].into_iter(), 0), 0);
-        assert_eq!(fair_share(std::iter::empty(), 10), u64::MAX);
-    }
-
-    /// Long results keep head and tail, say what is missing, and never cut a character.
-    #[test]
-    fn long_text_keeps_head_and_tail() {
-        for text in ["ab".repeat(5000), "你好".repeat(3000), "🛡é".repeat(3000)] {
-            for room in [0, 1, 10, 100, 1000] {
-                let cut = head_and_tail(&text, room);
-                assert!(TokenCounter.text(&cut) <= room as u64 + 60, "{room}");
-                assert!(cut.contains("left out"), "{room}");
-            }
-        }
-        assert_eq!(head_and_tail("short", 100), "short");
     }
 }

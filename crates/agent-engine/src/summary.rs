@@ -182,7 +182,7 @@ fn strip_name<'t>(text: &'t str, section: &str) -> Option<&'t str> {
 /// All eight sections. Each may take its share of the limit; what short ones leave goes to the long ones.
 fn written(sections: &[String; 8], limit: u64, was_cut: bool) -> Summary {
     let room = limit.saturating_sub(PER_SECTION * SECTIONS.len() as u64);
-    let share = crate::render::fair_share(sections.iter().map(|body| TokenCounter.text(body)), room);
+    let share = crate::shorten::fair_share(sections.iter().map(|body| TokenCounter.text(body)), room);
     let (mut text, mut cut) = (String::new(), was_cut);
     for (name, body) in SECTIONS.iter().zip(sections) {
         if !text.is_empty() {

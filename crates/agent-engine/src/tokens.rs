@@ -57,7 +57,7 @@ impl TokenCounter {
     }
 
     /// Estimated tokens of a JSON value, without serialising it.
-    fn value(self, value: &serde_json::Value) -> u64 {
+    pub(crate) fn value(self, value: &serde_json::Value) -> u64 {
         use serde_json::Value;
         match value {
             Value::Null | Value::Bool(_) => 1,

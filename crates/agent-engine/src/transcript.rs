@@ -4,6 +4,7 @@ use agent_protocol::{ContentBlock, ModelMessage, Role};
 use std::sync::Arc;
 
 use crate::render;
+use crate::shorten;
 use crate::summary::one_line_end;
 use crate::tokens::TokenCounter;
 
@@ -33,7 +34,7 @@ fn entry(speaker: &str, block: &ContentBlock) -> Option<String> {
     match block {
         ContentBlock::ToolCall(call) => {
             let arguments = serde_json::Value::Object(call.arguments.clone()).to_string();
-            Some(format!("[assistant calls {}] {}", call.name, render::head_and_tail(&arguments, RESULT as usize)))
+            Some(format!("[assistant calls {}] {}", call.name, shorten::head_and_tail(&arguments, RESULT as usize)))
         }
         ContentBlock::ToolResult(result) => {
             let text: Vec<_> = result.content.iter().filter_map(ContentBlock::to_model_text).collect();
@@ -45,7 +46,7 @@ fn entry(speaker: &str, block: &ContentBlock) -> Option<String> {
 }
 
 fn shortened(text: &str) -> String {
-    if TokenCounter.text(text) <= RESULT { text.to_owned() } else { render::head_and_tail(text, RESULT as usize) }
+    if TokenCounter.text(text) <= RESULT { text.to_owned() } else { shorten::head_and_tail(text, RESULT as usize) }
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 mod arguments;
 mod derive;
+mod example;
 mod subset;
+mod unwrap;
 
 pub use arguments::ArgumentError;
 pub(crate) use arguments::ArgumentRules;

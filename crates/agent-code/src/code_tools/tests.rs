@@ -104,7 +104,10 @@ fn tools_register_and_check_their_arguments() {
             "`timeout_ms`: must be at most 600000, got 600001",
         ),
     ] {
-        assert_eq!(check(name, arguments), Err(format!("invalid arguments for {name}: {problem}")));
+        let message = check(name, arguments).unwrap_err();
+        let (problems, example) = message.split_once(". As it should be: ").unwrap();
+        assert_eq!(problems, format!("invalid arguments for {name}: {problem}"));
+        check(name, serde_json::from_str(example).unwrap()).unwrap();
     }
 }
 

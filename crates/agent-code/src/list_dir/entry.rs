@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::traverse::Few;
+
 /// One entry; its path is relative to the folder that was listed.
 #[derive(Debug, Serialize, PartialEq, Eq)]
 pub(crate) struct Entry {
@@ -10,6 +12,9 @@ pub(crate) struct Entry {
     /// Of files only. Bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) size: Option<u64>,
+    /// The name is no text: the bytes that are none are written `\xNN` in the path.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) lossy: bool,
     /// A folder that could not be looked into.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) unreadable: bool,
@@ -23,4 +28,6 @@ pub(crate) struct Pass {
     /// Entries in all, where they were counted.
     pub(super) total: Option<u64>,
     pub(super) sensitive: u64,
+    /// What ignore rules left out.
+    pub(super) ignored: Few,
 }

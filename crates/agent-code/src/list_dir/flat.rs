@@ -12,7 +12,7 @@ use rustix::fs::{FileType, Stat};
 use tokio_util::sync::CancellationToken;
 
 use super::entry::{Entry, Pass};
-use crate::{fail, place::Folder};
+use crate::{fail, name::shown_name, place::Folder};
 
 /// The first `limit` entries by name. Memory grows with the limit, not with the folder.
 pub(super) fn list(folder: &Folder, limit: usize, cancel: &CancellationToken) -> Result<Pass, ErrorPayload> {
@@ -38,7 +38,7 @@ pub(super) fn list(folder: &Folder, limit: usize, cancel: &CancellationToken) ->
         .iter()
         .filter_map(|name| Some(entry(name, &folder.stat(name).ok().flatten()?)))
         .collect();
-    Ok(Pass { truncated: total > limit as u64, entries, total: Some(total), sensitive: 0 })
+    Ok(Pass { truncated: total > limit as u64, entries, total: Some(total), ..Pass::default() })
 }
 
 pub(super) fn entry(path: &OsStr, stat: &Stat) -> Entry {
@@ -48,5 +48,7 @@ pub(super) fn entry(path: &OsStr, stat: &Stat) -> Entry {
         FileType::Symlink => ("symlink", None),
         _ => ("special", None),
     };
-    Entry { path: path.to_string_lossy().into_owned(), kind, size, unreadable: false }
+    let shown = shown_name(path);
+    let lossy = path.to_str().is_none();
+    Entry { path: shown.into_owned(), kind, size, lossy, unreadable: false }
 }

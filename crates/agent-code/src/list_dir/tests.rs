@@ -64,6 +64,9 @@ fn recursive_listings_respect_ignore_files() {
     tree.file(".gitignore", "target/\nbuild/*\n");
     let listed = tree.ok(ListDir, json!({"path": ".", "recursive": true}));
     assert_eq!(paths(&listed), [".github", ".github/ci.yml", ".gitignore", "build", "src", "src/a.rs"]);
+    // FND-23: what is hidden is counted and named, with why and what to do.
+    assert_eq!(listed["ignored"], 2);
+    assert_eq!(listed["note"], "2 ignored: build/all.o (.gitignore), target (.gitignore); name one to list or read it");
     let listed = tree.ok(ListDir, json!({"path": "build", "recursive": true}));
     assert_eq!(paths(&listed), ["all.o"]);
 }
@@ -163,4 +166,49 @@ fn a_moved_folder_is_a_conflict() {
         prepared.call.run().await
     });
     assert_eq!(output.error.unwrap().code, ErrorCode::PathConflict);
+}
+
+/// FND-23: a folder that was named is listed, whichever rules leave nothing of it; what is left out of one of which
+/// something is left is told.
+#[test]
+fn a_named_folder_is_listed() {
+    let tree = Tree::new("list-named");
+    fs::create_dir(tree.project().join(".git")).unwrap();
+    tree.file(".gitignore", "out/\nlogs/*\n/deep/er/*\n*.o\n");
+    tree.file("cache/.gitignore", "*\n");
+    for path in ["out/a", "logs/b", "deep/er/c", "cache/d", "mixed/e", "mixed/f.o"] {
+        tree.file(path, "");
+    }
+    for (folder, expected) in
+        [("out", &["a"][..]), ("logs", &["b"]), ("deep/er", &["c"]), ("cache", &[".gitignore", "d"])]
+    {
+        let listed = tree.ok(ListDir, json!({"path": folder, "recursive": true}));
+        assert_eq!(paths(&listed), expected, "{folder}");
+        assert_eq!(listed["ignored"], Value::Null, "{folder}");
+    }
+    let listed = tree.ok(ListDir, json!({"path": "mixed", "recursive": true}));
+    assert_eq!((paths(&listed), &listed["ignored"]), (vec!["e"], &json!(1)));
+    assert!(listed["note"].as_str().unwrap().starts_with("1 ignored: f.o (.gitignore)"), "{listed}");
+    let output = block_on(tree.call(ListDir, json!({"path": "mixed", "recursive": true})));
+    assert_eq!(output.metadata["summary"], "1 entry, 1 ignored");
+    let listed = tree.ok(ListDir, json!({"path": ".", "recursive": true}));
+    assert_eq!(listed["ignored"], 6, "{listed}");
+}
+
+/// FND-29: names that are no text are told apart and flagged.
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_no_text_are_flagged() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+    let tree = Tree::new("list-names");
+    for name in [&b"caf\xe9"[..], b"caf\xe8", b"plain"] {
+        fs::write(tree.project().join(OsStr::from_bytes(name)), "").unwrap();
+    }
+    for recursive in [false, true] {
+        let listed = tree.ok(ListDir, json!({"path": ".", "recursive": recursive}));
+        assert_eq!(paths(&listed), ["caf\\xE8", "caf\\xE9", "plain"]);
+        let flags: Vec<_> = listed["entries"].as_array().unwrap().iter().map(|entry| entry["lossy"].clone()).collect();
+        assert_eq!(flags, [json!(true), json!(true), Value::Null]);
+        assert!(listed["note"].as_str().unwrap().contains("\\xNN"), "{listed}");
+    }
 }

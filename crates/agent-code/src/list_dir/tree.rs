@@ -25,9 +25,13 @@ pub(super) fn list(
     limit: usize,
     context: &CallContext,
 ) -> Result<Pass, ErrorPayload> {
-    let pass = walk(workspace, folder, IgnoreFiles::Respected, limit, context)?;
-    if pass.entries.is_empty() && folder.path() != workspace.project() {
-        return walk(workspace, folder, IgnoreFiles::FromHere, limit, context);
+    let mut pass = walk(workspace, folder, IgnoreFiles::Respected, limit, context)?;
+    // A folder that was named is meant, even if rules above it, or its own, leave nothing of it.
+    for fewer_rules in [IgnoreFiles::FromHere, IgnoreFiles::None] {
+        let is_hidden = pass.entries.is_empty() && pass.ignored.count > 0;
+        if is_hidden && folder.path() != workspace.project() {
+            pass = walk(workspace, folder, fewer_rules, limit, context)?;
+        }
     }
     Ok(pass)
 }
@@ -63,6 +67,7 @@ fn walk(
     }
     fail::unless_cancelled(&context.cancel)?;
     pass.sensitive = tree.sensitive();
+    pass.ignored = tree.ignored();
     Ok(pass)
 }
 

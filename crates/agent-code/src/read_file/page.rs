@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use agent_redact::quote_argv;
 use memchr::memchr;
 use serde::Serialize;
 
@@ -29,6 +30,8 @@ pub(crate) struct Page {
     truncated: bool,
     next_start_line: Option<u64>,
     truncated_lines: Vec<u64>,
+    /// The first line that was cut, and its length in bytes.
+    first_cut: Option<(u64, u64)>,
     binary: bool,
     lossy: bool,
     encoding: Option<&'static str>,
@@ -120,6 +123,7 @@ impl Page {
         if cut || end < text.len() {
             self.truncated = true;
             self.truncated_lines.push(number);
+            self.first_cut = self.first_cut.or(Some((number, line.length)));
         } else if line.end == LineEnd::Newline {
             self.content.push('\n');
         }
@@ -153,6 +157,14 @@ impl Page {
     pub(crate) fn shown(mut self, path: String, size: u64) -> Shown {
         if self.binary {
             self.notes.push(format!("a binary file of {size} bytes; its content is not shown"));
+        }
+        if let Some((line, length)) = self.first_cut {
+            let rest =
+                format!("sed -n {line}p {} | cut -b {}-{}", quote_argv(&[path.clone()]), MAX_LINE + 1, 2 * MAX_LINE);
+            self.notes.push(format!(
+                "line {line} has {length} bytes and was cut; code.search finds text in it, code.run_command {} shows more",
+                serde_json::json!(["sh", "-c", rest])
+            ));
         }
         if self.lossy {
             self.notes.push("not valid UTF-8: \u{FFFD} stands for bytes that cannot be shown".to_owned());

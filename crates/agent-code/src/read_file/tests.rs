@@ -256,3 +256,54 @@ fn a_cancelled_call_reads_nothing() {
     });
     assert_eq!(output.error.unwrap().code, ErrorCode::Cancelled);
 }
+
+/// FND-24: what was cut off a line can be reached, and the result says how.
+#[test]
+fn the_rest_of_a_long_line_is_named() {
+    use crate::run_command::RunCommand;
+    let tree = Tree::new("read-long-line");
+    tree.file("a b.txt", format!("short\n{}{}\n", "x".repeat(4096), "y".repeat(5000)));
+    let page = read(&tree, json!({"path": "a b.txt"}));
+    let note = page["note"].as_str().unwrap();
+    assert!(note.starts_with("line 2 has 9096 bytes and was cut; code.search finds text in it"), "{note}");
+    let start = note.find("[\"sh\"").unwrap();
+    let argv: Vec<String> = serde_json::from_str(&note[start..=note.rfind(']').unwrap()]).unwrap();
+    let ran = tree.ok(RunCommand, json!({"argv": argv}));
+    assert_eq!(ran["stdout"], format!("{}\n", "y".repeat(4096)));
+}
+
+/// FND-32: a wrong path brings the names there are, as long as all of them may be read unasked; a folder, the call for it.
+#[test]
+fn a_wrong_path_brings_the_names_there_are() {
+    let tree = Tree::new("read-names");
+    for name in ["src/main.rs", "src/lib.rs", "src/.env", "src/key.pem"] {
+        tree.file(name, "");
+    }
+    let message = tree.refused(ReadFile, json!({"path": "src/server.go"}), ErrorCode::FileNotFound);
+    assert!(message.ends_with("; src has lib.rs, main.rs"), "{message}");
+    let message = tree.refused(ReadFile, json!({"path": "src"}), ErrorCode::ValidationError);
+    assert!(message.contains(r#"code.list_dir {"path":"src"}"#), "{message}");
+    let mut settings = tree.settings();
+    settings.reading_is_free = false;
+    let tool = crate::tool::Blocking::new(ReadFile(crate::workspace::Workspace::new(settings)));
+    let arguments = crate::testing::object(json!({"path": "src/server.go"}));
+    let error = block_on(agent_tool::Tool::prepare(&tool, arguments, tree.context.clone())).unwrap_err();
+    assert_eq!(error.message, "src/server.go does not exist");
+    for n in 0..2000 {
+        tree.file(&format!("many/{n:04}-{}", "long".repeat(10)), "");
+    }
+    let message = tree.refused(ReadFile, json!({"path": "many/x"}), ErrorCode::FileNotFound);
+    assert!(message.contains("… (2000 in all)") && message.len() < 1600, "{}", message.len());
+}
+
+/// FND-30: a stream of this process is not said to be missing.
+#[cfg(target_os = "linux")]
+#[test]
+fn streams_are_no_files() {
+    use std::os::fd::AsRawFd;
+    let tree = Tree::new("read-streams");
+    let (end, _other) = std::io::pipe().unwrap();
+    let path = format!("/proc/self/fd/{}", end.as_raw_fd());
+    let message = tree.refused(ReadFile, json!({"path": path}), ErrorCode::ValidationError);
+    assert!(message.contains("is a stream of soong-agent itself"), "{message}");
+}

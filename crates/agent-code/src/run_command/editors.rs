@@ -7,15 +7,12 @@ const NO_EDITOR: &str =
     "echo 'no editor is started here: give the text as an argument, such as git commit -m' >&2; false";
 
 /// Variables that name an editor, and what they are set to.
-const EDITORS: &[(&str, &str)] = &[
-    ("GIT_EDITOR", NO_EDITOR),
-    ("GIT_SEQUENCE_EDITOR", NO_EDITOR),
-    ("EDITOR", "false"),
-    ("VISUAL", "false"),
-];
+const EDITORS: &[(&str, &str)] =
+    &[("GIT_EDITOR", NO_EDITOR), ("GIT_SEQUENCE_EDITOR", NO_EDITOR), ("EDITOR", "false"), ("VISUAL", "false")];
 
 /// Variables that name a pager. What they are set to prints what it reads.
-const PAGERS: &[(&str, &str)] = &[("GIT_PAGER", "cat"), ("PAGER", "cat"), ("MANPAGER", "cat"), ("SYSTEMD_PAGER", "cat")];
+const PAGERS: &[(&str, &str)] =
+    &[("GIT_PAGER", "cat"), ("PAGER", "cat"), ("MANPAGER", "cat"), ("SYSTEMD_PAGER", "cat")];
 
 /// Adds what keeps programs from starting an editor or a pager. Where the user lets one of the variables through, it is the
 /// user's word that counts, for the whole kind.

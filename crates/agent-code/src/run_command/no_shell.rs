@@ -5,8 +5,8 @@ use agent_redact::quote_argv;
 
 /// Programs that read what follows as a script, or take such words as their own.
 const TAKES_THEM: &[&str] = &[
-    "sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "test", "[", "expr", "find", "fd", "awk", "gawk", "mawk", "sed",
-    "jq", "yq", "grep", "egrep", "fgrep", "rg", "ag", "perl", "python", "python3", "ruby", "node", "xargs",
+    "sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "test", "[", "expr", "find", "fd", "awk", "gawk", "mawk",
+    "sed", "jq", "yq", "grep", "egrep", "fgrep", "rg", "ag", "perl", "python", "python3", "ruby", "node", "xargs",
     "parallel", "bc", "dc", "psql", "sqlite3", "mysql",
 ];
 
@@ -39,7 +39,10 @@ pub(super) fn hint(argv: &[String], failed: bool) -> Option<String> {
         return Some(format!("no shell is there, and `{program}` has no effect on later commands; {instead}"));
     }
     if is_assignment(program) {
-        return Some(format!("no shell is there to take `{program}` as a variable; use {}", list(&[&["env".to_owned()], argv].concat())));
+        return Some(format!(
+            "no shell is there to take `{program}` as a variable; use {}",
+            list(&[&["env".to_owned()], argv].concat())
+        ));
     }
     let name = program.rsplit('/').next().unwrap_or(program);
     if TAKES_THEM.contains(&name) {
@@ -84,14 +87,19 @@ fn is_operator(word: &str) -> bool {
 
 /// A word that a shell would replace by others.
 fn would_be_expanded(word: &str) -> bool {
-    let variable = |rest: &str| rest.starts_with('{') || rest.starts_with('(') || rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let variable = |rest: &str| {
+        rest.starts_with('{')
+            || rest.starts_with('(')
+            || rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+    };
     word == "~" || word.starts_with("~/") || word.contains('*') || word.split('$').skip(1).any(variable)
 }
 
 /// The words as the line that was probably meant: those with a meaning for a shell as they are.
 fn line(argv: &[String]) -> String {
     let words = argv.iter().map(|word| {
-        let is_meant = is_operator(word) || (would_be_expanded(word) && !word.contains([' ', '\'', '"', ';', '&', '|']));
+        let is_meant =
+            is_operator(word) || (would_be_expanded(word) && !word.contains([' ', '\'', '"', ';', '&', '|']));
         if is_meant { word.clone() } else { quote_argv(std::slice::from_ref(word)) }
     });
     words.collect::<Vec<_>>().join(" ")
@@ -117,7 +125,10 @@ mod tests {
     #[test]
     fn words_for_a_shell_are_told() {
         for (argv, part) in [
-            ("echo hello > out.txt", r#"`>` was passed on as a plain argument; with a shell: ["sh","-c","echo hello > out.txt"]"#),
+            (
+                "echo hello > out.txt",
+                r#"`>` was passed on as a plain argument; with a shell: ["sh","-c","echo hello > out.txt"]"#,
+            ),
             ("cargo test 2>&1", r#"["sh","-c","cargo test 2>&1"]"#),
             ("ls -la | wc", r#"["sh","-c","ls -la | wc"]"#),
             ("make && ./run", "`&&`"),
@@ -142,8 +153,18 @@ mod tests {
     #[test]
     fn ordinary_words_are_not_told() {
         for argv in [
-            "sh -c ls > x", "/bin/bash -c a | b", "find . -name *.rs -exec rm {} ;", "test 1 < 2", "awk $1 > 5", "grep | f",
-            "git commit -m a=b", "echo <div>", "echo a->b", "tool --min>=3", "printf %s 5$", "jq .a | .b",
+            "sh -c ls > x",
+            "/bin/bash -c a | b",
+            "find . -name *.rs -exec rm {} ;",
+            "test 1 < 2",
+            "awk $1 > 5",
+            "grep | f",
+            "git commit -m a=b",
+            "echo <div>",
+            "echo a->b",
+            "tool --min>=3",
+            "printf %s 5$",
+            "jq .a | .b",
         ] {
             assert_eq!(hint(&words(argv), true), None, "{argv}");
         }

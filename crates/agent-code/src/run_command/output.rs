@@ -86,7 +86,11 @@ impl Outputs {
         };
         // By default one output alone may take all the room that both have, but not more than the window has for a result.
         let room = limits.stdout_bytes.saturating_add(limits.stderr_bytes).min(context.result_bytes.max(4 * MARK));
-        Self { stdout: channel("stdout.txt", limits.stdout_bytes), stderr: channel("stderr.txt", limits.stderr_bytes), room }
+        Self {
+            stdout: channel("stdout.txt", limits.stdout_bytes),
+            stderr: channel("stderr.txt", limits.stderr_bytes),
+            room,
+        }
     }
 
     /// The plan as an order.

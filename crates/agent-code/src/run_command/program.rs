@@ -23,8 +23,11 @@ pub(super) fn missing(error: &ProgramError, argv: &[String], path_var: &OsStr) -
         ProgramError::NotInPath { argv0, .. } => near(&argv0.to_string_lossy(), path_var),
         ProgramError::CommandLine { argv0 } => {
             let words: Vec<_> = argv0.to_string_lossy().split_whitespace().map(str::to_owned).collect();
-            let is_plain = !words.iter().any(|word| word.contains(['\'', '"', '\\', '$', '*', '|', '>', '<', ';', '&', '`']));
-            is_plain.then(|| format!("as separate words: {}", serde_json::Value::from([words.as_slice(), &argv[1..]].concat())))
+            let is_plain =
+                !words.iter().any(|word| word.contains(['\'', '"', '\\', '$', '*', '|', '>', '<', ';', '&', '`']));
+            is_plain.then(|| {
+                format!("as separate words: {}", serde_json::Value::from([words.as_slice(), &argv[1..]].concat()))
+            })
         }
         ProgramError::NotExecutable { path } => {
             Some(format!("a script can be started by its interpreter: [\"sh\", \"{}\", …]", path.display()))
@@ -38,7 +41,8 @@ pub(super) fn missing(error: &ProgramError, argv: &[String], path_var: &OsStr) -
 fn near(wanted: &str, path_var: &OsStr) -> Option<String> {
     let folders = env::split_paths(path_var).filter(|folder| folder.is_absolute());
     let entries = folders.filter_map(|folder| fs::read_dir(folder).ok()).flatten().filter_map(Result::ok);
-    let names: BTreeSet<String> = entries.take(MAX_NAMES).filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let names: BTreeSet<String> =
+        entries.take(MAX_NAMES).filter_map(|entry| entry.file_name().into_string().ok()).collect();
     let near = near_files(wanted, names.iter().map(String::as_str));
     (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")))
 }

@@ -59,8 +59,7 @@ pub(super) fn of(
     let redacted = stdout.redacted || stderr.redacted;
     let lossy = stdout.lossy || stderr.lossy;
     let others = [leftovers(finished.leftovers).map(str::to_owned), hint];
-    let notes: Vec<String> =
-        stdout.notes.into_iter().chain(stderr.notes).chain(others.into_iter().flatten()).collect();
+    let notes: Vec<String> = stdout.notes.into_iter().chain(stderr.notes).chain(others.into_iter().flatten()).collect();
     let ran = Ran {
         exit_code: finished.exit.shell_code(),
         signal: signal(finished.exit),
@@ -162,7 +161,8 @@ pub(super) fn not_started(shown: &str, error: &ExecError) -> ErrorPayload {
             ErrorPayload::new(ErrorCode::FileNotFound, format!("cannot start {shown}: {error}"))
         }
         ExecError::NoProgram { .. } => {
-            let message = format!("cannot start {shown}: {error}; a script is started by its interpreter, as in [\"sh\", …]");
+            let message =
+                format!("cannot start {shown}: {error}; a script is started by its interpreter, as in [\"sh\", …]");
             ErrorPayload::new(ErrorCode::ValidationError, message)
         }
         // The plan rules these out, or the system failed.

@@ -1,28 +1,20 @@
 //! One pass through a folder, on all cores.
 
-use std::{
-    collections::HashSet,
-    mem,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread::available_parallelism,
-};
+use std::{collections::HashSet, fs, mem, path::Path, sync::Arc, thread::available_parallelism};
 
 use ignore::overrides::Override;
 use rustix::fs::{FileType, fstat};
 
 use super::{
     collect::{Collector, State, key},
-    file::{FileSearch, Outcome},
+    file::{FileSearch, MAX_LINE, Outcome},
     query::Query,
     stop::Stop,
 };
 use crate::{
     place::{Folder, Identity, OpenFile, identity, regular},
     second_names::SecondNames,
-    traverse::{Branch, IgnoreFiles, Level, Node, Pile, Tree, share},
+    traverse::{Branch, Few, IgnoreFiles, LeftOut, Level, Node, Pile, Tree, share},
     workspace::Workspace,
 };
 
@@ -53,6 +45,17 @@ pub(crate) struct Passed {
     pub(crate) state: State,
     /// Entries that were passed over because they are sensitive.
     pub(crate) sensitive: u64,
+    /// How many entries ignore rules left out.
+    pub(crate) ignored: u64,
+    /// Links that lead out of the folder; none is followed.
+    pub(crate) links: Few,
+}
+
+impl Passed {
+    /// Of one file, where nothing is passed over.
+    pub(crate) fn of(state: State) -> Self {
+        Self { state, sensitive: 0, ignored: 0, links: Few::default() }
+    }
 }
 
 /// What is left to do.
@@ -66,7 +69,8 @@ struct Passing<'a> {
     pass: &'a Pass<'a>,
     tree: Tree<'a>,
     collector: Collector,
-    unreadable: AtomicU64,
+    unreadable: LeftOut,
+    links: LeftOut,
     /// What must not be opened.
     database: Vec<Identity>,
 }
@@ -76,23 +80,24 @@ impl Pass<'_> {
         let passing = Passing {
             pass: self,
             tree: Tree::new(self.folder, self.ignore, self.workspace),
-            collector: Collector::new(self.limit),
-            unreadable: AtomicU64::new(0),
+            collector: Collector::new(self.limit, self.query.readings.is_some()),
+            unreadable: LeftOut::default(),
+            links: LeftOut::default(),
             database: self.workspace.session_database(),
         };
         let threads = available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
         share(Job::Folder(passing.tree.trunk()), threads, || {
-            let mut search = FileSearch::new(self.query.matcher.clone(), self.limit + 1);
+            let mut search = FileSearch::new(self.query, self.limit + 1, MAX_LINE);
             let passing = &passing;
             move |job, pile| match job {
                 Job::Folder(branch) => passing.folder(branch, &mut search, pile),
                 Job::Files(level, files) => passing.files(&level, &files, &mut search),
             }
         });
-        let sensitive = passing.tree.sensitive();
-        let mut state = passing.collector.finish();
-        state.counts.unreadable += passing.unreadable.into_inner();
-        Passed { state, sensitive }
+        let (sensitive, ignored) = (passing.tree.sensitive(), passing.tree.ignored().count);
+        let (mut state, links) = (passing.collector.finish(), passing.links.few());
+        state.counts.unreadable.join(passing.unreadable.few());
+        Passed { state, sensitive, ignored, links }
     }
 }
 
@@ -105,8 +110,18 @@ impl Passing<'_> {
         stopped
     }
 
-    fn unreadable(&self) {
-        self.unreadable.fetch_add(1, Ordering::Relaxed);
+    fn unreadable(&self, path: &Path) {
+        self.unreadable.add(path, "");
+    }
+
+    /// Notes a link that leads out of the folder: what is behind it is not searched under another name.
+    fn link(&self, level: &Level, link: &Node) {
+        let Ok(target) = fs::canonicalize(level.folder.path().join(&link.name)) else { return };
+        let Ok(found) = fs::metadata(&target) else { return };
+        let is_wanted = found.is_dir() || (found.is_file() && self.is_wanted(link));
+        if is_wanted && !target.starts_with(self.pass.folder.path()) {
+            self.links.add(&link.path, "");
+        }
     }
 
     /// Leaves folders in it for later, and of its files what others have time for.
@@ -114,26 +129,28 @@ impl Passing<'_> {
         if self.stopped() {
             return;
         }
-        let Ok(level) = self.tree.enter(branch).map(Arc::new) else { return self.unreadable() };
-        let Ok(nodes) = self.tree.nodes(&level) else { return self.unreadable() };
+        let path = branch.path().to_owned();
+        let Ok(level) = self.tree.enter(branch).map(Arc::new) else { return self.unreadable(&path) };
+        let Ok(nodes) = self.tree.nodes(&level) else { return self.unreadable(&path) };
         let mut files = Vec::new();
         for node in nodes {
             match node {
                 Ok(node) if node.kind == FileType::Directory => {
                     if !pile.add(Job::Folder(level.branch(&node))) {
-                        self.unreadable();
+                        self.unreadable(&node.path);
                     }
                 }
                 Ok(node) if node.kind == FileType::RegularFile && self.is_wanted(&node) => files.push(node),
+                Ok(node) if node.kind == FileType::Symlink && self.pass.known.is_none() => self.link(&level, &node),
                 Ok(_) => {}
-                Err(_) => return self.unreadable(),
+                Err(_) => return self.unreadable(&path),
             }
             if files.len() == CHUNK {
                 let files = mem::take(&mut files);
                 if !pile.is_wanted() {
                     self.files(&level, &files, search);
                 } else if !pile.add(Job::Files(Arc::clone(&level), files)) {
-                    self.unreadable();
+                    self.unreadable(&path);
                 }
             }
         }
@@ -161,7 +178,7 @@ impl Passing<'_> {
         let Some(file) = self.open(level, file) else { return Outcome::Unreadable };
         let shown = self.pass.workspace.show(&file.path);
         match search_file(&file, &shown, search, &self.pass.stop) {
-            Outcome::Searched { hits } if !hits.is_empty() && self.has_second_name(&file) => Outcome::SecondName,
+            Outcome::Searched { hits, .. } if !hits.is_empty() && self.has_second_name(&file) => Outcome::SecondName,
             outcome => outcome,
         }
     }

@@ -115,8 +115,12 @@ fn binary_files_are_counted() {
     tree.file("x.rs", "needle");
     tree.file("latin", b"caf\xe9 needle\n");
     let found = check(&tree, json!({"query": "needle"}), &["latin:1", "x.rs:1"]);
-    assert_eq!(found["note"], "not searched: 1 binary");
-    assert_eq!(found["matches"][0]["text"], "caf\u{FFFD} needle");
+    assert_eq!(found["note"], "not searched: 1 binary: lib.a");
+    // FND-29: what is no text is flagged.
+    assert_eq!(
+        (&found["matches"][0]["text"], &found["matches"][0]["lossy"]),
+        (&json!("caf\u{FFFD} needle"), &json!(true))
+    );
 }
 
 /// COD-4: what cannot be searched is counted: a line that does not fit into memory, a file nobody may read.
@@ -134,7 +138,10 @@ fn what_cannot_be_searched_is_counted() {
     let found = crate::testing::data(&output);
     assert_eq!(
         (places(&found), &found["note"]),
-        (vec!["a:1".to_owned()], &json!("not searched: 1 too big unless named, 1 unreadable"))
+        (
+            vec!["a:1".to_owned()],
+            &json!("not searched: 1 behind a line of more than 16 MiB, unless named: long; 1 unreadable: locked")
+        )
     );
 }
 
@@ -216,7 +223,7 @@ fn endless_files_are_given_up() {
     let stop = super::Stop { cancel: tokio_util::sync::CancellationToken::new(), deadline: None };
     let outcome = |max| {
         let lines = std::io::Read::take(std::io::repeat(b'\n'), 1 << 20);
-        super::FileSearch::new(query.matcher.clone(), 1).search(lines, max, "f", &stop)
+        super::FileSearch::new(&query, 1, super::MAX_NAMED_LINE).search(lines, max, "f", &stop)
     };
     assert!(matches!(outcome(1 << 20), super::file::Outcome::Searched { .. }));
     assert!(matches!(outcome((1 << 20) - 1), super::file::Outcome::TooBig));
@@ -237,7 +244,7 @@ fn big_files_are_searched_when_named() {
     let found = search(&tree, json!({"query": "needle"}));
     assert_eq!(
         (places(&found).len(), &found["note"]),
-        (0, &json!("no matches, in ignored files neither; not searched: 1 too big unless named"))
+        (0, &json!("no matches, in ignored files neither; not searched: 1 larger than 256 MiB, unless named: big.log"))
     );
     let found = search(&tree, json!({"query": "needle", "path": "big.log"}));
     assert_eq!(places(&found), ["big.log:258"]);
@@ -281,7 +288,12 @@ fn globs_choose() {
         glob(folder, &["a.rs:1"]);
     }
     let found = search(&tree, json!({"query": "needle", "glob": "*.rs,*.md"}));
-    assert_eq!(found["note"], "nothing was searched: no file matches the glob");
+    // FND-32: with the files there are, and how it is written.
+    assert_eq!(
+        found["note"],
+        "nothing was searched: no file matches the glob *.rs,*.md; there are 2 *.rs, 1 *.md, 1 without an ending \
+         (4 files: .gitignore, a.rs, src/b.rs, …); several patterns are written {*.rs,*.md}"
+    );
     tree.refused(Search, json!({"query": "x", "glob": "{"}), ErrorCode::ValidationError);
 }
 
@@ -295,4 +307,135 @@ fn a_cancelled_search_is_an_error() {
         prepared.call.run().await
     });
     assert_eq!(output.error.unwrap().code, ErrorCode::Cancelled);
+}
+
+/// FND-22: lines that hold the query as it stands come first, whatever it means as a regular expression.
+#[test]
+fn the_text_itself_comes_first() {
+    let tree = Tree::new("search-readings");
+    tree.file("a.js", "arri = 1;\nnext;\nfoo bar\n");
+    tree.file("b.js", "x = arr[i];\nnext();\nfoo(bar)\n");
+    for (query, first, others) in
+        [("arr[i]", "b.js:1", vec!["a.js:1"]), ("next();", "b.js:2", vec!["a.js:2"]), ("foo(bar)", "b.js:3", vec![])]
+    {
+        let found = search(&tree, json!({"query": query}));
+        assert_eq!(places(&found), [vec![first], others.clone()].concat(), "{query}: {found}");
+        // One match is enough to have the right one.
+        assert_eq!(places(&search(&tree, json!({"query": query, "limit": 1}))), [first], "{query}");
+        let note = found["note"].as_str().unwrap();
+        let expected = if others.is_empty() { "no match as a regular expression" } else { "as plain text come first" };
+        assert!(note.contains(expected), "{query}: {note}");
+    }
+    // Both readings are the same lines: nothing to say.
+    assert_eq!(check(&tree, json!({"query": "next.)"}), &[])["matches"], json!([]));
+    let found = check(&tree, json!({"query": "arr.i"}), &["b.js:1"]);
+    assert_eq!(found["note"], Value::Null);
+    // The text is nowhere, and the query looks as if it was meant as text.
+    let found = check(&tree, json!({"query": "arr[ij]"}), &["a.js:1"]);
+    assert_eq!(
+        found["note"],
+        "read as a regular expression, as no line holds it as plain text; for the text alone: arr\\[ij\\]"
+    );
+    check(&tree, json!({"query": r"arr\[i\]"}), &["b.js:1"]);
+}
+
+proptest::proptest! {
+    #![proptest_config(crate::testing::cases(48))]
+
+    /// FND-22: whatever is searched for, a line that holds it as it stands is found, and before any that does not.
+    #[test]
+    fn a_line_is_found_by_its_own_text(
+        query in "[a-b(){}\\[\\].*+?|^$\\\\-]{1,6}",
+        others in proptest::collection::vec("[a-b()\\[\\]]{0,6}", 0..6),
+    ) {
+        let tree = Tree::new("search-text");
+        tree.file("a", others.join("\n"));
+        tree.file("z", format!("x\n<{query}>\n"));
+        let found = search(&tree, json!({"query": query}));
+        let texts: Vec<bool> = found["matches"].as_array().unwrap().iter()
+            .map(|hit| hit["text"].as_str().unwrap().contains(&query)).collect();
+        proptest::prop_assert!(texts.first() == Some(&true), "{}", found);
+        proptest::prop_assert!(texts.is_sorted_by(|one, other| one >= other), "{}", found);
+        proptest::prop_assert!(places(&found).contains(&"z:2".to_owned()), "{}", found);
+        fs::remove_dir_all(&tree.root).unwrap();
+    }
+}
+
+/// FND-24: a file that is named is searched, however long its lines are; among many, it is named.
+#[test]
+fn a_long_line_of_a_named_file() {
+    let tree = Tree::new("search-long-line");
+    tree.file("f", format!("{}needle\nneedle\n", "x".repeat(17 * 1024 * 1024)));
+    check(&tree, json!({"query": "needle", "path": "f"}), &["f:1", "f:2"]);
+    let found = check(&tree, json!({"query": "needle"}), &[]);
+    assert!(found["note"].as_str().unwrap().contains("a line of more than 16 MiB, unless named: f"), "{found}");
+}
+
+/// FND-24: a link that leads out of the folder is named, with the way to what is behind it.
+#[test]
+fn links_are_named() {
+    let tree = Tree::new("search-links");
+    fs::create_dir_all(tree.root.join("outside/lib")).unwrap();
+    fs::write(tree.root.join("outside/lib/x.rs"), "needle").unwrap();
+    tree.file("a.rs", "x\n");
+    tree.file("sub/b.rs", "x\n");
+    tree.link(tree.root.join("outside"), "vendor");
+    tree.link("sub", "inside");
+    tree.link("a.rs", "same.rs");
+    tree.link("/no/such", "dangling");
+    let found = check(&tree, json!({"query": "needle"}), &[]);
+    assert_eq!(
+        found["note"],
+        "no matches, in ignored files neither; not searched: 1 behind links, unless named: vendor"
+    );
+    let named = search(&tree, json!({"query": "needle", "path": "vendor"}));
+    assert_eq!(named["matches"].as_array().unwrap().len(), 1);
+}
+
+/// FND-24: a glob that names a folder with brackets finds what is in it.
+#[test]
+fn globs_name_folders_with_brackets() {
+    let tree = Tree::new("search-brackets");
+    for path in ["app/[id]/page.tsx", "app/(shop)/page.tsx", "app/i/page.tsx", "app/other/page.tsx"] {
+        tree.file(path, "needle");
+    }
+    let glob = |glob: &str, expected: &[&str]| {
+        check(&tree, json!({"query": "needle", "glob": glob}), expected);
+    };
+    glob("app/[id]/*.tsx", &["app/[id]/page.tsx:1", "app/i/page.tsx:1"]);
+    glob("app/(shop)/**", &["app/(shop)/page.tsx:1"]);
+    glob("[id]", &["app/[id]/page.tsx:1", "app/i/page.tsx:1"]);
+}
+
+/// FND-61: what is searched for stands in the call's line, and nothing searched is not told as no match.
+#[test]
+fn people_see_what_was_searched() {
+    let tree = Tree::new("search-line");
+    tree.file("a.rs", "needle\n");
+    let facts = tree.facts(Search, json!({"query": "arr[i]", "path": ".", "glob": "*.tsx"}));
+    assert_eq!(facts.line.as_deref(), Some("'arr[i]' in ., files '*.tsx'"));
+    let summary = |arguments: Value| {
+        let output = block_on(tree.call(Search, arguments));
+        output.metadata["summary"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(summary(json!({"query": "needle"})), "1 match");
+    assert_eq!(summary(json!({"query": "nothing"})), "0 matches");
+    let nothing = "nothing was searched: no file matches the glob *.tsx";
+    assert_eq!(summary(json!({"query": "needle", "glob": "*.tsx"})), nothing);
+    tree.file("b.rs", "needle\n");
+    assert_eq!(summary(json!({"query": "needle", "limit": 1})), "1 match, more follow");
+    tree.file(".gitignore", "*.rs\n");
+    assert_eq!(summary(json!({"query": "needle"})), "0 matches, 2 in ignored files");
+}
+
+/// FND-32: a pattern given as a path comes back as the call it should have been.
+#[test]
+fn a_pattern_is_no_path() {
+    let tree = Tree::new("search-pattern");
+    tree.file("src/a.rs", "needle");
+    let message = tree.refused(Search, json!({"query": "x", "path": "src/*.rs"}), ErrorCode::FileNotFound);
+    assert!(
+        message.contains(r#"{"glob":"*.rs","path":"src"}"#) || message.contains(r#"{"path":"src","glob":"*.rs"}"#),
+        "{message}"
+    );
 }

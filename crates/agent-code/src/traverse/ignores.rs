@@ -20,6 +20,11 @@ use crate::{place::Folder, workspace::Workspace};
 /// Rules beyond this are not read. Bytes.
 const MAX_FILE: u64 = 256 * 1024;
 
+/// The files rules come from.
+const OWN: &str = ".ignore";
+const GIT: &str = ".gitignore";
+const EXCLUDE: &str = ".git/info/exclude";
+
 /// The rules a folder adds to those above it.
 #[derive(Debug)]
 pub(super) struct Ignores {
@@ -47,8 +52,8 @@ impl Ignores {
         let repository = is_repository(folder);
         let here = Self {
             folder: folder.path().to_owned(),
-            own: read(folder, ".ignore"),
-            git: read(folder, ".gitignore"),
+            own: read(folder, OWN),
+            git: read(folder, GIT),
             exclude: if repository { exclude() } else { None }.unwrap_or_else(Gitignore::empty),
             repository,
             above,
@@ -73,8 +78,8 @@ impl Ignores {
         levels.iter().rev().fold(None, |above, level| Self::within(workspace, level, above))
     }
 
-    /// Whether an entry is to be left out; `path` is its whole path, below all the folders of these rules.
-    pub(super) fn ignore(&self, path: &Path, is_folder: bool) -> bool {
+    /// The kind of file that says an entry is to be left out; `path` is its whole path, below all the folders of these rules.
+    pub(super) fn ignore(&self, path: &Path, is_folder: bool) -> Option<&'static str> {
         let (mut own, mut git, mut exclude) = (Match::None, Match::None, Match::None);
         let mut same_repository = true;
         let mut level = Some(self);
@@ -92,7 +97,9 @@ impl Ignores {
             same_repository &= !rules.repository;
             level = rules.above.as_deref();
         }
-        own.or(git).or(exclude).is_ignore()
+        let by_file = [(own, OWN), (git, GIT), (exclude, EXCLUDE)];
+        let (decides, file) = by_file.into_iter().find(|(decides, _)| !decides.is_none())?;
+        decides.is_ignore().then_some(file)
     }
 }
 

@@ -21,7 +21,7 @@ section! {
         default_timeout_ms: u64 = 120_000, millis(1);
         /// Longest time a command may ask for; at least `default_timeout_ms`.
         max_timeout_ms: u64 = 600_000, millis(1);
-        /// Variables of the environment that commands get to see; no others are passed on.
+        /// Variables of the environment that commands get to see; no others of the environment are passed on (docs/tools.md says what is set besides).
         env_allowlist: Vec<String> = strings(&["PATH", "HOME", "TMPDIR"]), ENV_NAME;
         /// Standard output of a command that its result holds; the whole goes to an artifact.
         stdout_limit_bytes: u64 = 65_536, bytes(1);

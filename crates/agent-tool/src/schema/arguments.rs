@@ -4,7 +4,7 @@ use agent_protocol::{ErrorCode, ErrorPayload, Object, ToolDefinition};
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Value, json};
 
-use super::subset::check_subset;
+use super::{example::example, subset::check_subset, unwrap::unwrap};
 use crate::near::near_names;
 
 /// More problems than this are only counted: a model corrects a few at a time.
@@ -45,6 +45,7 @@ impl ArgumentRules {
     pub(crate) fn check(&self, definition: &ToolDefinition, arguments: Object) -> Result<Object, ErrorPayload> {
         let schema = &definition.input_schema;
         let mut arguments = Value::Object(arguments);
+        unwrap(schema, &mut arguments);
         normalise(schema, &mut arguments);
         // Errors are costlier to collect than to exclude.
         if self.0.is_valid(&arguments) {
@@ -55,11 +56,12 @@ impl ArgumentRules {
         }
         let mut errors = self.0.iter_errors(&arguments);
         let shown: Vec<_> = errors.by_ref().take(MAX_PROBLEMS).flat_map(|error| problems(schema, &error)).collect();
-        Err(payload(&definition.name, &shown, errors.take(MAX_COUNTED).count()))
+        let more = errors.take(MAX_COUNTED).count();
+        Err(payload(&definition.name, &shown, more, example(schema, &arguments)))
     }
 }
 
-fn payload(tool: &str, shown: &[ArgumentError], more: usize) -> ErrorPayload {
+fn payload(tool: &str, shown: &[ArgumentError], more: usize, example: Option<String>) -> ErrorPayload {
     let mut text = format!("invalid arguments for {tool}: ");
     let listed: Vec<String> =
         shown.iter().map(|p| if p.path.is_empty() { p.expected.clone() } else { p.to_string() }).collect();
@@ -68,6 +70,9 @@ fn payload(tool: &str, shown: &[ArgumentError], more: usize) -> ErrorPayload {
         0 => {}
         MAX_COUNTED.. => text.push_str(&format!("; and {MAX_COUNTED} more at least")),
         _ => text.push_str(&format!("; and {more} more")),
+    }
+    if let Some(example) = example {
+        text.push_str(&format!(". As it should be: {example}"));
     }
     let details: Vec<Value> = shown.iter().map(|p| json!({"path": p.path, "expected": p.expected})).collect();
     ErrorPayload::new(ErrorCode::ValidationError, text).detail("problems", details)

@@ -103,7 +103,7 @@ fn the_session_database_is_not_searched() {
     tree.file("b.txt", "needle");
     let found = tree.ok(Search, json!({"query": "needle"}));
     assert_eq!((&found["matches"][0]["path"], &found["matches"][1]), (&json!("b.txt"), &Value::Null));
-    assert_eq!(found["note"], "not searched: 1 unreadable");
+    assert_eq!(found["note"], "not searched: 1 unreadable: a.txt");
 }
 
 /// COD-2: files of the system say that they are empty, and are not.
