@@ -25,6 +25,8 @@ const MAX_LOOKED_THROUGH: usize = 4096;
 
 /// How many entries of a folder are told where none has a name like the wanted one.
 const MAX_ENTRIES: usize = 12;
+/// How long they may be together. Bytes.
+const MAX_LISTED: usize = 800;
 
 /// No system takes longer ones, and none should be repeated in a message.
 const LONGEST_PATH: usize = 4096;
@@ -150,7 +152,17 @@ impl Workspace {
         let is_told = |name: &OsString| rules.sensitive_entry(&folder.path().join(name)).is_none();
         let mut names: Vec<_> = names(folder, MAX_LOOKED_THROUGH).filter(is_told).collect();
         names.sort();
-        let mut listed: Vec<_> = names.iter().take(MAX_ENTRIES).map(|name| shown_name(name).into_owned()).collect();
+        let mut room = MAX_LISTED;
+        let mut listed: Vec<_> = names
+            .iter()
+            .take(MAX_ENTRIES)
+            .map(|name| shown_name(name).into_owned())
+            .take_while(|name| {
+                let fits = name.len() <= room;
+                room = room.saturating_sub(name.len());
+                fits
+            })
+            .collect();
         if names.len() > listed.len() {
             listed.push(format!("… ({} in all)", names.len()));
         }

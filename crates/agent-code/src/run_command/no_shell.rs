@@ -106,7 +106,7 @@ fn line(argv: &[String]) -> String {
 }
 
 /// The words as a list to call with.
-fn list(argv: &[String]) -> String {
+pub(super) fn list(argv: &[String]) -> String {
     const MOST: usize = 600;
     let list = serde_json::Value::from(argv).to_string();
     if list.len() <= MOST { list } else { "[\"sh\", \"-c\", \"…\"]".to_owned() }

@@ -25,9 +25,7 @@ pub(super) fn missing(error: &ProgramError, argv: &[String], path_var: &OsStr) -
             let words: Vec<_> = argv0.to_string_lossy().split_whitespace().map(str::to_owned).collect();
             let is_plain =
                 !words.iter().any(|word| word.contains(['\'', '"', '\\', '$', '*', '|', '>', '<', ';', '&', '`']));
-            is_plain.then(|| {
-                format!("as separate words: {}", serde_json::Value::from([words.as_slice(), &argv[1..]].concat()))
-            })
+            is_plain.then(|| format!("as separate words: {}", no_shell::list(&[words.as_slice(), &argv[1..]].concat())))
         }
         ProgramError::NotExecutable { path } => {
             Some(format!("a script can be started by its interpreter: [\"sh\", \"{}\", …]", path.display()))

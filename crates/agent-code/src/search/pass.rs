@@ -177,10 +177,16 @@ impl Passing<'_> {
     fn file(&self, level: &Level, file: &Node, search: &mut FileSearch) -> Outcome {
         let Some(file) = self.open(level, file) else { return Outcome::Unreadable };
         let shown = self.pass.workspace.show(&file.path);
-        match search_file(&file, &shown, search, &self.pass.stop) {
-            Outcome::Searched { hits, .. } if !hits.is_empty() && self.has_second_name(&file) => Outcome::SecondName,
-            outcome => outcome,
+        let mut outcome = search_file(&file, &shown, search, &self.pass.stop);
+        if let Outcome::Searched { hits, .. } = &mut outcome {
+            if !hits.is_empty() && self.has_second_name(&file) {
+                return Outcome::SecondName;
+            }
+            if file.path.to_str().is_none() {
+                hits.iter_mut().for_each(|hit| hit.lossy = true);
+            }
         }
+        outcome
     }
 
     /// Opens a file without holding it first, as [`OpenFile::open`] does: with many small files that would cost as much

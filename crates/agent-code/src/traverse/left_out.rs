@@ -6,8 +6,12 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use agent_redact::shorten;
+
 /// So many are named; the others are counted.
 const NAMED: usize = 3;
+/// So much of a path is told.
+const COLUMNS: usize = 160;
 
 /// Entries of one kind that were left out: how many, and the first of them by path, each with what is said of it.
 #[derive(Debug, Default)]
@@ -64,7 +68,11 @@ impl Few {
         let mut names: Vec<_> = self
             .first
             .iter()
-            .map(|(path, why)| if why.is_empty() { show(path) } else { format!("{} ({why})", show(path)) })
+            .map(|(path, why)| {
+                let shown = show(path);
+                let shown = shorten(&shown, COLUMNS);
+                if why.is_empty() { shown.into_owned() } else { format!("{shown} ({why})") }
+            })
             .collect();
         if self.count > self.first.len() as u64 {
             names.push("…".to_owned());
