@@ -19,30 +19,22 @@ const TOOLS_HEAD: &str = "\
 
 What a model can call, in its own words. `soong-agent tools` lists the tools of your configuration and says which of them are not
 available and why; `soong-agent tools NAME` prints one page. A parameter that is `null` counts as left out; one that is not
-listed is an error. Where no text is taken, JSON text such as `\"5\"` or `\"[1]\"` counts as what it stands for. What each tool may do unasked, and what asks first, is in [security.md](security.md).
+listed is an error. Where no text is taken, JSON text such as `\"5\"` or `\"[1]\"` counts as what it stands for. What each tool may
+do unasked, and what asks first, is in [security.md](security.md).
 
 Names that begin with `agent.` or `internal.` are core's own: they change nothing outside the session and never ask.
 `agent.task_template` is for `--orchestrator` runs. Skills are described in [skills.md](skills.md).
 
-## What a failed call says
+";
 
-Every failure names what the next call needs, in at most 400 tokens. Nothing is told of a file whose reading would ask.
-
-| tool | what its failures bring |
-|---|---|
-| every tool | Arguments that do not hold up: each place with what is expected there, and the call as it should have been. An unknown tool: the names like it. |
-| `code.read_file` | Names like the missing one, else what is in the deepest folder that exists; for a folder, the call of `code.list_dir`. |
-| `code.list_dir` | The same names; for a file, the call of `code.read_file`. |
-| `code.search` | A glob without files: the files there are, by ending. A pattern given as `path`: the call with `glob`. An invalid pattern is searched as text. What was not searched, by name, with the way to it. |
-| `code.run_command` | A missing program: names like it in `PATH`. Words for a shell (`>`, `cd`, `A=1`): the call with a shell. A time limit: how to give more. A script that does not start: what is wrong with its first line. |
-| `internal.load_skill` | The skills with a name like it. |
-
+/// What follows the pages.
+const TOOLS_TAIL: &str = "
 ## Results that are too long
 
 `code.run_command` keeps the beginning and the end of each output; listings and searches keep their first entries. The whole is
-stored as an artifact, and the result says how to read on: `code.read_file` and `code.search` take an artifact's id as `path`, for
-artifacts of the same session and unasked. How much a result shows is bounded by `tools.stdout_limit_bytes` and its like, and by
-what the model's context window has room for.
+stored as an artifact, and the result says how to read on: `code.read_file` and `code.search` take an artifact's id as `path`, unasked
+where the artifact is of the same session. How much a result shows is bounded by `tools.stdout_limit_bytes` and its like, and by what
+the model's context window has room for.
 
 ## The environment of commands
 
@@ -50,6 +42,18 @@ A command gets the variables in `tools.env_allowlist`, and these: `GIT_TERMINAL_
 and `VISUAL`, so that an editor fails at once instead of waiting (`git commit` needs `-m`); `GIT_PAGER`, `PAGER`, `MANPAGER` and
 `SYSTEMD_PAGER` as `cat`. If the list lets an editor's variable through, none of that kind is set; the same goes for pagers.
 
+## What a failed call tells
+
+An error says what the next call needs, in at most 400 tokens; nothing of a file whose reading would ask.
+
+| tool | what failed | what the error has for the next call |
+|---|---|---|
+| every tool | the arguments do not hold up; the tool is unknown | each place with what is expected there, and the call as it should have been; the names like it |
+| `code.read_file` | the file is missing; it is a folder | names like it, else what is in the deepest folder that exists; the call of `code.list_dir` |
+| `code.list_dir` | the folder is missing; it is a file | the same names; the call of `code.read_file` |
+| `code.search` | no file matches the glob; `path` is a pattern; the pattern is invalid | the files there are, by ending; the call with `glob`; what it found as text |
+| `code.run_command` | the program is missing; words were meant for a shell (`>`, `cd`, `A=1`); time is up; a script does not start | names like it in `PATH`; the call with a shell; how to give more time; what is wrong with its first line |
+| `internal.load_skill` | there is no such skill | the names like it |
 ";
 
 /// TOL-2: `docs/tools.md` is what the input structs say. To write it anew: `UPDATE_DOCS=1 cargo test -p agent_core the_page`.
@@ -64,7 +68,7 @@ fn the_page_of_the_tools_is_current() {
     let memory = Adapters::new(&settings, &providers, None).memory(&settings.roles().unwrap()).unwrap();
     let tools = registry(&settings, &rules, &Overrides::default(), memory.as_ref(), &[]).unwrap();
     let pages: Vec<_> = tools.iter().map(|tool| reference(tool.definition())).collect();
-    let text = format!("{TOOLS_HEAD}{}", pages.join("\n"));
+    let text = format!("{TOOLS_HEAD}{}{TOOLS_TAIL}", pages.join("\n"));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tools.md");
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, &text).unwrap();
