@@ -175,7 +175,7 @@ fn glob_as_path(requested: &str) -> ErrorPayload {
     let instead = serde_json::json!({"path": folder, "glob": glob});
     fail::missing(
         requested,
-        &format!("{requested} does not exist; path is no pattern, so give the pattern as glob: {instead}"),
+        format!("{requested} does not exist; path is no pattern, so give the pattern as glob: {instead}"),
     )
 }
 

@@ -18,6 +18,7 @@ use crate::broker::{Asked, cancelled, is_for_want_of_an_answer};
 use crate::caught::caught;
 use crate::children::{CallChildren, Children};
 use crate::context::{Gathered, Gatherer, InstructionFiles, Loaded, noticed, will_change};
+use crate::digest::digest;
 use crate::redact::Redactor;
 use crate::run_context::RunContext;
 use crate::run_state::Unanswered;
@@ -360,7 +361,8 @@ fn outcome(run: &RunContext, output: ToolOutput) -> Outcome {
         ));
     }
     let summary = metadata.remove(ToolOutput::SUMMARY).and_then(|line| line.as_str().map(str::to_owned));
-    Outcome { kind, content, error, metadata, summary, digest: None, after: Vec::new() }
+    let digest = digest(&content, error.is_some());
+    Outcome { kind, content, error, metadata, summary, digest, after: Vec::new() }
 }
 
 /// What a call will do, in one line: the command, the tool's own line, or the targets as the model wrote them, or its preview's first line. Secrets

@@ -18,6 +18,7 @@ mod children;
 mod compaction;
 mod context;
 mod definitions;
+mod digest;
 mod driver;
 mod error;
 mod failed_run;

@@ -159,8 +159,12 @@ impl Page {
             self.notes.push(format!("a binary file of {size} bytes; its content is not shown"));
         }
         if let Some((line, length)) = self.first_cut {
-            let rest =
-                format!("sed -n {line}p {} | cut -b {}-{}", quote_argv(&[path.clone()]), MAX_LINE + 1, 2 * MAX_LINE);
+            let rest = format!(
+                "sed -n {line}p {} | cut -b {}-{}",
+                quote_argv(std::slice::from_ref(&path)),
+                MAX_LINE + 1,
+                2 * MAX_LINE
+            );
             self.notes.push(format!(
                 "line {line} has {length} bytes and was cut; code.search finds text in it, code.run_command {} shows more",
                 serde_json::json!(["sh", "-c", rest])
