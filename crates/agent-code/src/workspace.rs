@@ -166,7 +166,7 @@ impl Workspace {
         if names.len() > listed.len() {
             listed.push(format!("… ({} in all)", names.len()));
         }
-        let shown = self.show(folder.path());
+        let shown = if folder.path() == self.project() { "the project".to_owned() } else { self.show(folder.path()) };
         Some(match listed.as_slice() {
             [] => format!("{shown} is empty"),
             listed => format!("{shown} has {}", listed.join(", ")),

@@ -484,8 +484,8 @@ fn what_is_no_text_is_told() {
 fn a_failed_command_has_a_tail_for_people() {
     let tree = Tree::new("run-tail");
     let lines = "i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done";
-    for (end, script) in [("exit 3", lines), ("kill -9 $$", lines), ("sleep 60", lines)] {
-        let arguments = json!({"argv": ["sh", "-c", format!("{script}; echo why >&2; {end}")], "timeout_ms": 2000});
+    for (end, timeout) in [("exit 3", LONG_MS), ("kill -9 $$", LONG_MS), ("sleep 60", 4000)] {
+        let arguments = json!({"argv": ["sh", "-c", format!("{lines}; echo why >&2; {end}")], "timeout_ms": timeout});
         let output = output(&tree, arguments);
         let tail = output.metadata["stdout_tail"].as_str().unwrap();
         assert!(tail.ends_with("line 299") && tail.lines().count() == 20 && tail.len() <= 2048, "{end}: {tail}");
