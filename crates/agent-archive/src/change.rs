@@ -45,6 +45,25 @@ impl Archive {
         self.told(self.archive.activate(&lease, node).await)
     }
 
+    /// Lets a session belong to another project folder, as where its project was moved. What it holds stays as it is: paths
+    /// that it names may lie elsewhere now. `project` is the folder as sessions name it.
+    ///
+    /// # Errors
+    /// If there is no such session, or somebody owns it.
+    pub async fn move_session(&self, id: &SessionId, project: &str) -> Result<(), ArchiveError> {
+        let ClaimedSession { lease, .. } = self.claim(id).await?;
+        self.told(self.archive.set_project(&lease, project).await)
+    }
+
+    /// Removes the files of a session that is gone, which a deletion that was broken off has left; `None` if there are none, or
+    /// there is such a session.
+    ///
+    /// # Errors
+    /// If somebody is making that session, or its folder cannot be used.
+    pub async fn delete_remains(&self, id: &SessionId) -> Result<Option<DeletedArtifacts>, ArchiveError> {
+        self.told(self.archive.delete_remains(id).await)
+    }
+
     /// Deletes a session with its artifacts and their files. Memory, plans and tasks are kept (STO-12).
     ///
     /// # Errors

@@ -53,7 +53,7 @@ impl Archive {
             bytes: 0,
             failures: Vec::new(),
         };
-        let covered = self.covered(options).await?;
+        let covered = self.covered(options, &mut result.failures).await?;
         let strays = self.strays(options).await?;
         result.candidates = covered;
         if options.dry_run {
@@ -76,7 +76,11 @@ impl Archive {
     }
 
     /// Covered artifacts that may go, the oldest first.
-    async fn covered(&self, options: &ArtifactCleanup) -> Result<Vec<CleanupCandidate>, ArchiveError> {
+    async fn covered(
+        &self,
+        options: &ArtifactCleanup,
+        failures: &mut Vec<CleanupFailure>,
+    ) -> Result<Vec<CleanupCandidate>, ArchiveError> {
         let mut too_much = None;
         if let Some(max_bytes) = options.max_bytes {
             let mut total = 0_u64;
@@ -84,25 +88,28 @@ impl Archive {
             too_much = Some(total.saturating_sub(max_bytes));
         }
         let mut oldest = Oldest::new(too_much);
-        self.each_covered(options, |artifact| {
+        let damaged = self.each_covered(options, |artifact| {
             if is_older(&artifact.artifact.created_at, options) {
                 oldest.add(candidate(artifact, options));
             }
-        })
-        .await?;
+        });
+        failures.extend(damaged.await?);
         Ok(oldest.sorted())
     }
 
-    /// Looks at every covered artifact once, page by page.
+    /// Looks at every covered artifact once, page by page. Gives the sessions that are left alone, since something of them cannot
+    /// be read.
     async fn each_covered(
         &self,
         options: &ArtifactCleanup,
         mut look: impl FnMut(&PlacedArtifact) + Send,
-    ) -> Result<(), ArchiveError> {
+    ) -> Result<Vec<CleanupFailure>, ArchiveError> {
         if let Some(id) = &options.session_id {
             self.session_row(id).await?;
-            return self.each_of_session(id, options, &mut look).await;
+            self.each_of_session(id, options, &mut look).await?;
+            return Ok(Vec::new());
         }
+        let mut damaged = Vec::new();
         // A run that begins meanwhile moves its session to another place of the list.
         let (mut seen, mut offset) = (HashSet::new(), 0);
         loop {
@@ -110,13 +117,26 @@ impl Archive {
             offset += u32::try_from(page.len()).unwrap_or(PAGE);
             let last = page.len() < PAGE as usize;
             for summary in page {
-                let id = summary.session.session_id;
-                if seen.insert(id.clone()) {
-                    self.each_of_session(&id, options, &mut look).await?;
+                let id = match summary {
+                    Ok(summary) => summary.session.session_id,
+                    // What is no id names no folder; the list of sessions tells of it.
+                    Err(named) => match SessionId::parse(&named.session) {
+                        Ok(id) => id,
+                        Err(_) => continue,
+                    },
+                };
+                if !seen.insert(id.clone()) {
+                    continue;
+                }
+                match self.each_of_session(&id, options, &mut look).await {
+                    Err(ArchiveError::Store(error)) if error.is_damage() => {
+                        damaged.push(passed_over(&id, ArchiveError::from(error).payload()));
+                    }
+                    looked => looked?,
                 }
             }
             if last {
-                return Ok(());
+                return Ok(damaged);
             }
         }
     }

@@ -12,6 +12,7 @@ use crate::context::RequestContext;
 use crate::error::ArchiveError;
 use crate::error::not_rebuilt;
 use crate::missing::Missing;
+use crate::replay::Children;
 use crate::screen;
 use agent_redact::within::{in_error, in_object, in_optional_text};
 
@@ -74,7 +75,10 @@ impl Archive {
     pub async fn inspect_run(&self, id: &RunId, include_sensitive: bool) -> Result<RunInspection, ArchiveError> {
         let mut run = self.run_row(id).await?;
         let session = self.session_row(&run.session_id).await?;
-        let mut children = self.children(&session, Some(&run)).await?;
+        let Children { agents: mut children, damaged } = self.children(&session, Some(&run)).await?;
+        if let Some(error) = damaged.into_iter().next() {
+            return Err(error.into());
+        }
         let mut turns = self.turns(id, None).await?.turns;
         if !include_sensitive {
             let patterns = self.screen.patterns()?;

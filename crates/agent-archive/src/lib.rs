@@ -34,7 +34,7 @@ pub use context::{
 };
 pub use error::ArchiveError;
 pub use inspect::{RunInspection, TurnInspection, TurnReply, TurnReport};
-pub use listing::{SessionHit, SessionListing, Standing};
+pub use listing::{FoundSessions, SessionHit, SessionListing, Standing};
 pub use missing::Missing;
 pub use replay::{Replay, ReplayResult};
 pub use timeline::{

@@ -2,7 +2,7 @@
 
 use agent_protocol::{ContentBlock, EventType, Node, NodeId, Role, RunStatus, RuntimeEvent, SessionId, Timestamp};
 use agent_redact::SecretPatterns;
-use agent_store::{Owner, RunInfo, SearchHit, SessionFilter, SessionSummary};
+use agent_store::{DamagedSession, Owner, RunInfo, SearchHit, SessionFilter, SessionSummary};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -40,6 +40,15 @@ pub struct SessionHit {
     pub nodes: u64,
 }
 
+/// What a search found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FoundSessions {
+    /// The sessions, the one used last first.
+    pub hits: Vec<Result<SessionHit, DamagedSession>>,
+    /// Sessions that could not be searched to their end, since something of them cannot be read. The same for every page.
+    pub unsearched: Vec<DamagedSession>,
+}
+
 /// What the status of a session's last run means now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -64,7 +73,8 @@ const STORED_MESSAGE: usize = 4000;
 const CUT: char = '…';
 
 impl Archive {
-    /// At most `limit` sessions after the first `offset`, the one used last first: whose run began or ended last.
+    /// At most `limit` sessions after the first `offset`, the one used last first: whose run began or ended last. One of which
+    /// something cannot be read has its place and counts; the others are shown.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -73,11 +83,17 @@ impl Archive {
         filter: &SessionFilter,
         limit: u32,
         offset: u32,
-    ) -> Result<Vec<SessionListing>, ArchiveError> {
+    ) -> Result<Vec<Result<SessionListing, DamagedSession>>, ArchiveError> {
         let found = self.told(self.archive.list_sessions(filter, limit, offset).await)?;
         let mut listings = Vec::with_capacity(found.len());
         for summary in found {
-            listings.push(self.listing(summary).await?);
+            listings.push(match summary {
+                Ok(summary) => {
+                    let id = summary.session.session_id.clone();
+                    unless_damaged(self.listing(summary).await, &id)?
+                }
+                Err(damaged) => Err(self.screen.damaged_session(damaged)),
+            });
         }
         Ok(listings)
     }
@@ -91,7 +107,7 @@ impl Archive {
     }
 
     /// At most `limit` sessions in which every word occurs, after the first `offset`. A word that ends with `*` stands for
-    /// all words that begin so.
+    /// all words that begin so. One of which something cannot be read has its place and counts.
     ///
     /// # Errors
     /// If there is no word in `words`, or the store cannot be read.
@@ -101,13 +117,20 @@ impl Archive {
         filter: &SessionFilter,
         limit: u32,
         offset: u32,
-    ) -> Result<Vec<SessionHit>, ArchiveError> {
+    ) -> Result<FoundSessions, ArchiveError> {
         let found = self.told(self.archive.search(words, filter, limit, offset).await)?;
-        let mut hits = Vec::with_capacity(found.len());
-        for hit in found {
-            hits.extend(self.show_hit(hit).await?);
+        let mut hits = Vec::with_capacity(found.hits.len());
+        for hit in found.hits {
+            match hit {
+                Ok(hit) => {
+                    let id = hit.summary.session.session_id.clone();
+                    hits.extend(unless_damaged(self.show_hit(hit).await, &id)?.transpose());
+                }
+                Err(damaged) => hits.push(Err(self.screen.damaged_session(damaged))),
+            }
         }
-        Ok(hits)
+        let unsearched = found.unsearched.into_iter().map(|damaged| self.screen.damaged_session(damaged)).collect();
+        Ok(FoundSessions { hits, unsearched })
     }
 
     /// One session, as it stands in a list.
@@ -183,6 +206,20 @@ impl Archive {
         }
         let listing = self.listing(summary).await?;
         Ok(Some(SessionHit { listing, node_id, role, created_at, excerpt, nodes }))
+    }
+}
+
+/// What was read of a session, or why it cannot be. Any other failure is one of the whole.
+fn unless_damaged<T>(
+    read: Result<T, ArchiveError>,
+    session: &SessionId,
+) -> Result<Result<T, DamagedSession>, ArchiveError> {
+    match read {
+        Ok(value) => Ok(Ok(value)),
+        Err(ArchiveError::Store(error)) if error.is_damage() => {
+            Ok(Err(DamagedSession { session: session.to_string(), error }))
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use agent_protocol::internal::{COMPACT, PURPOSE};
 use agent_protocol::{Node, RunId, RuntimeEvent, SessionId};
 use agent_store::{
-    AgentInfo, ArtifactInfo, ReplayCursor, ReplayPage, ReplayScope, RunInfo, SessionArchive, SessionInfo,
+    AgentInfo, ArtifactInfo, DamagedEntry, ReplayCursor, ReplayPage, ReplayScope, RunInfo, SessionArchive, SessionInfo,
+    StoreError,
 };
 use tokio::sync::mpsc;
 
@@ -22,6 +23,8 @@ pub struct Replay {
     run: Option<RunInfo>,
     children: Vec<AgentInfo>,
     internal: Vec<AgentInfo>,
+    /// Agents that cannot be read: told with the first page.
+    damaged: Vec<DamagedEntry>,
     pages: mpsc::Receiver<Piece>,
     ended: bool,
 }
@@ -35,6 +38,8 @@ pub struct ReplayResult {
     pub nodes: Vec<Node>,
     /// Artifacts, in the order in which they were stored.
     pub artifacts: Vec<ArtifactInfo>,
+    /// What of it cannot be read.
+    pub damaged: Vec<DamagedEntry>,
 }
 
 impl Replay {
@@ -65,15 +70,17 @@ impl Replay {
     /// The next page; `None` after the last one. Dropping the future loses nothing.
     ///
     /// # Errors
-    /// If the store cannot be read. Nothing comes after that.
+    /// If the store cannot be read. Nothing comes after that. A row that cannot be read is no error: the page names it.
     pub async fn next(&mut self) -> Result<Option<ReplayPage>, ArchiveError> {
         if self.ended {
             return Ok(None);
         }
         let piece = self.pages.recv().await.unwrap_or(Err(ArchiveError::BrokeOff { work: "reading a timeline" }));
         self.ended = !matches!(&piece, Ok(page) if page.next.is_some());
-        let page = piece?;
-        let empty = page.events.is_empty() && page.nodes.is_empty() && page.artifacts.is_empty();
+        let mut page = piece?;
+        page.damaged.splice(0..0, std::mem::take(&mut self.damaged));
+        let empty =
+            page.events.is_empty() && page.nodes.is_empty() && page.artifacts.is_empty() && page.damaged.is_empty();
         Ok((!self.ended || !empty).then_some(page))
     }
 
@@ -87,6 +94,7 @@ impl Replay {
             whole.events.extend(page.events);
             whole.nodes.extend(page.nodes);
             whole.artifacts.extend(page.artifacts);
+            whole.damaged.extend(page.damaged);
         }
         Ok(whole)
     }
@@ -142,7 +150,7 @@ impl Archive {
         scope: ReplayScope,
         include_sensitive: bool,
     ) -> Result<Replay, ArchiveError> {
-        let mut children = self.children(&session, run.as_ref()).await?;
+        let Children { agents: mut children, damaged } = self.children(&session, run.as_ref()).await?;
         if !include_sensitive {
             let patterns = self.screen.patterns()?;
             screen::session(patterns, &mut session);
@@ -154,7 +162,8 @@ impl Archive {
         let ahead =
             Ahead { archive: Arc::clone(&self.archive), scope, hides: !include_sensitive, screen: self.screen.clone() };
         tokio::spawn(ahead.read(out));
-        Ok(Replay { session, run, children, internal, pages, ended: false })
+        let damaged = damaged.into_iter().map(|error| DamagedEntry { after: 0, error }).collect();
+        Ok(Replay { session, run, children, internal, damaged, pages, ended: false })
     }
 
     /// The child agents of a run, or of a whole session.
@@ -162,14 +171,28 @@ impl Archive {
         &self,
         session: &SessionInfo,
         run: Option<&RunInfo>,
-    ) -> Result<Vec<AgentInfo>, ArchiveError> {
-        let mut agents = self.told(self.archive.agents(&session.session_id).await)?;
-        agents.retain(|agent| match run {
+    ) -> Result<Children, ArchiveError> {
+        let mut children = Children::default();
+        for agent in self.told(self.archive.agents(&session.session_id).await)? {
+            match agent {
+                Ok(agent) => children.agents.push(agent),
+                Err(error) => children.damaged.push(self.screen.damage(error)),
+            }
+        }
+        children.agents.retain(|agent| match run {
             Some(run) => agent.created_by_run_id.as_ref() == Some(&run.run_id),
             None => agent.agent_id != session.root_agent_id,
         });
-        Ok(agents)
+        Ok(children)
     }
+}
+
+/// The agents of a session but its own, or those that a run made.
+#[derive(Default)]
+pub(super) struct Children {
+    pub(super) agents: Vec<AgentInfo>,
+    /// Those of the session that cannot be read.
+    pub(super) damaged: Vec<StoreError>,
 }
 
 /// Whether core made an agent for itself.

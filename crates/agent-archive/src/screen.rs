@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use agent_protocol::{ModelMessage, ModelRequest, Node, Object, RuntimeEvent};
 use agent_redact::{PatternsError, SecretPatterns};
-use agent_store::{AgentInfo, ArtifactInfo, ReplayPage, RunInfo, SessionInfo, StoreError};
+use agent_store::{AgentInfo, ArtifactInfo, DamagedSession, ReplayPage, RunInfo, SessionInfo, StoreError};
 use serde_json::Value;
 
 use crate::error::ArchiveError;
@@ -51,10 +51,23 @@ impl Screen {
 
     /// The message of a damaged row's cause may quote what is stored.
     pub(super) fn error(&self, error: StoreError) -> ArchiveError {
-        let StoreError::CorruptRow { table, id, column, source } = error else { return error.into() };
-        let source = Arc::new(Said(self.words(source.to_string())));
-        StoreError::CorruptRow { table, id, column, source }.into()
+        self.damage(error).into()
     }
+
+    pub(super) fn damage(&self, error: StoreError) -> StoreError {
+        damage(error, |words| self.words(words))
+    }
+
+    pub(super) fn damaged_session(&self, damaged: DamagedSession) -> DamagedSession {
+        let DamagedSession { session, error } = damaged;
+        DamagedSession { session: self.words(session), error: self.damage(error) }
+    }
+}
+
+fn damage(error: StoreError, words: impl Fn(String) -> String) -> StoreError {
+    let StoreError::CorruptRow { table, id, column, source } = error else { return error };
+    let source = Arc::new(Said(words(source.to_string())));
+    StoreError::CorruptRow { table, id: words(id), column, source }
 }
 
 /// A cause of which only the words are left.
@@ -66,6 +79,9 @@ pub(super) fn page(patterns: &SecretPatterns, page: &mut ReplayPage) {
     page.events.iter_mut().for_each(|each| event(patterns, each));
     page.nodes.iter_mut().for_each(|each| node(patterns, each));
     page.artifacts.iter_mut().for_each(|each| artifact(patterns, each));
+    for row in &mut page.damaged {
+        row.error = damage(row.error.clone(), |words| patterns.redact(&words).text.into_owned());
+    }
 }
 
 pub(super) fn event(patterns: &SecretPatterns, event: &mut RuntimeEvent) {

@@ -91,6 +91,7 @@ impl Archive {
         let session = self.session_row(id).await?;
         // The agents first: each has a run once it can be seen, while a run that is read may be that of a later agent.
         let agents = self.told(self.archive.agents(id).await)?;
+        let agents = agents.into_iter().map(|agent| self.told(agent)).collect::<Result<Vec<_>, _>>()?;
         let mut asked = HashMap::new();
         for agent in &agents {
             self.asked(agent, include_sensitive, &mut asked).await?;

@@ -4,6 +4,7 @@ use agent_protocol::{AgentId, ArtifactId, Node, NodeId, Role, RunId, RuntimeEven
 use serde::Serialize;
 use std::path::PathBuf;
 
+use crate::error::StoreError;
 use crate::lease::Lease;
 use crate::port::StoreFuture;
 use crate::rows::{AgentInfo, ArtifactInfo, Owner, RunInfo, SessionInfo};
@@ -17,8 +18,13 @@ pub trait SessionArchive: Send + Sync {
     /// The order does not depend on the clock.
     ///
     /// Runs of other agents (a compaction, children) neither move a session in this order nor count in a
-    /// [`SessionSummary`].
-    fn list_sessions(&self, filter: &SessionFilter, limit: u32, offset: u32) -> StoreFuture<'_, Vec<SessionSummary>>;
+    /// [`SessionSummary`]. One that cannot be read has its place and counts.
+    fn list_sessions(
+        &self,
+        filter: &SessionFilter,
+        limit: u32,
+        offset: u32,
+    ) -> StoreFuture<'_, Vec<Result<SessionSummary, DamagedSession>>>;
 
     /// A session as a list shows it, if there is one.
     fn session_summary(&self, session_id: &SessionId) -> StoreFuture<'_, Option<SessionSummary>>;
@@ -33,7 +39,7 @@ pub trait SessionArchive: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::NothingToSearch`](crate::StoreError::NothingToSearch) if `words` holds no word.
-    fn search(&self, words: &str, filter: &SessionFilter, limit: u32, offset: u32) -> StoreFuture<'_, Vec<SearchHit>>;
+    fn search(&self, words: &str, filter: &SessionFilter, limit: u32, offset: u32) -> StoreFuture<'_, SearchPage>;
 
     /// Who owns a session at this moment, in this process or another one; `None` if nobody does.
     fn owner(&self, session_id: &SessionId) -> StoreFuture<'_, Option<Owner>>;
@@ -44,8 +50,8 @@ pub trait SessionArchive: Send + Sync {
     /// The last event of a run about a question to a person: that it was asked, or that it was answered.
     fn last_question(&self, run_id: &RunId) -> StoreFuture<'_, Option<RuntimeEvent>>;
 
-    /// The agents of a session, oldest first.
-    fn agents(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<AgentInfo>>;
+    /// The agents of a session, oldest first; instead of one that cannot be read, why.
+    fn agents(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<Result<AgentInfo, StoreError>>>;
 
     /// The runs of the agents that a run made, in the order in which they began.
     fn children(&self, run_id: &RunId) -> StoreFuture<'_, Vec<RunInfo>>;
@@ -71,6 +77,13 @@ pub trait SessionArchive: Send + Sync {
     /// # Errors
     /// [`StoreError::NotInSession`](crate::StoreError::NotInSession) if that tree has no such node.
     fn activate(&self, lease: &Lease, node_id: &NodeId) -> StoreFuture<'_, ()>;
+
+    /// Lets the session belong to another project folder. What it holds stays as it is.
+    fn set_project(&self, lease: &Lease, cwd: &str) -> StoreFuture<'_, ()>;
+
+    /// Removes the folder of a session that has no row, such as one whose deletion was broken off; `None` if there is nothing to
+    /// remove, or a row.
+    fn delete_remains(&self, session_id: &SessionId) -> StoreFuture<'_, Option<DeletedArtifacts>>;
 
     /// Deletes a session: its rows in one transaction, overwritten in the file, then its folder. The lock goes last.
     ///
@@ -107,6 +120,30 @@ pub struct SessionSummary {
     pub last_run: Option<RunInfo>,
     /// The beginning of its first message by a user: 400 characters, and `…` where there are more; none if there is no text.
     pub first_message: Option<String>,
+}
+
+/// A session that cannot be shown, because something of it cannot be read.
+#[derive(Debug, Clone)]
+pub struct DamagedSession {
+    /// Its id as it is stored, which may be what is damaged.
+    pub session: String,
+    /// What cannot be read.
+    pub error: StoreError,
+}
+
+impl PartialEq for DamagedSession {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.session, self.error.to_string()) == (&other.session, other.error.to_string())
+    }
+}
+
+/// What a search found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SearchPage {
+    /// The sessions; one that cannot be read has its place and counts.
+    pub hits: Vec<Result<SearchHit, DamagedSession>>,
+    /// Sessions that could not be searched to their end, whether they were found or not. The same on every page.
+    pub unsearched: Vec<DamagedSession>,
 }
 
 /// A session that was found.
@@ -162,8 +199,25 @@ pub struct ReplayPage {
     pub nodes: Vec<Node>,
     /// Artifacts, in the order in which they were stored.
     pub artifacts: Vec<ArtifactInfo>,
+    /// What of this piece cannot be read.
+    pub damaged: Vec<DamagedEntry>,
     /// Where it goes on; `None` at the end.
     pub next: Option<ReplayCursor>,
+}
+
+/// A row of a timeline that cannot be read.
+#[derive(Debug, Clone)]
+pub struct DamagedEntry {
+    /// `seq` of the last event before it that can be read.
+    pub after: u64,
+    /// What is wrong, with the row's table and id.
+    pub error: StoreError,
+}
+
+impl PartialEq for DamagedEntry {
+    fn eq(&self, other: &Self) -> bool {
+        (self.after, self.error.to_string()) == (other.after, other.error.to_string())
+    }
 }
 
 /// Where an artifact stands in its session's timeline.

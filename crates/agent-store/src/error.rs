@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use agent_protocol::{ErrorCode, ErrorPayload, PayloadError, RunId, SessionId};
 
+use crate::limit::Limit;
 use crate::rows::Owner;
 
 /// The failure behind a [`StoreError`], whatever database it came from.
@@ -105,8 +106,8 @@ pub enum StoreError {
     },
     /// The database file is damaged (STO-5, DB-04).
     #[error(
-        "cannot {step} {path}: it is damaged. It was left as it is: copy it and its -wal file aside, then save what can be \
-         read with `sqlite3 {path} .recover`", path = .path.display()
+        "cannot {step} {}: it is damaged, or its disk does not give all of it. It was left as it is: a repair copies \
+         what can be read into a new one, and says what is lost", .path.display()
     )]
     CorruptFile {
         /// What was tried.
@@ -116,6 +117,29 @@ pub enum StoreError {
         /// The database's words.
         #[source]
         source: Cause,
+    },
+    /// The log of the database is damaged, and commits stand behind the damage (STO-5).
+    #[error(
+        "cannot {step} {path}: its log, {path}-wal, is damaged, and {} behind the damage would be lost. Nothing was changed: \
+         a repair copies what can be read into a new database", counted(*.commits), path = .path.display()
+    )]
+    DamagedLog {
+        /// What was tried.
+        step: &'static str,
+        /// The database.
+        path: PathBuf,
+        /// Commits behind the damage, as far as they can be told.
+        commits: u64,
+    },
+    /// The file has the tables of ours, but not the mark of one (STO-5): a tool made it from a copy.
+    #[error(
+        "{} has the tables of a session database, but not its mark: a tool has copied it, perhaps with `.dump`. It was left as \
+         it is: a repair makes a session database of it",
+        .path.display()
+    )]
+    Unmarked {
+        /// The file.
+        path: PathBuf,
     },
     /// The file is not ours (STO-5).
     #[error(
@@ -166,6 +190,14 @@ pub enum StoreError {
         /// How long it was waited for.
         waited: Duration,
     },
+    /// What is to be done needs the database for itself.
+    #[error("cannot {step} {}: another program uses it. End every run and try again", .path.display())]
+    InUse {
+        /// What was tried.
+        step: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
     /// No room (RUN-21).
     #[error("cannot {step} {}: its disk is full. Make room and try again; what was stored is safe", .path.display())]
     DiskFull {
@@ -176,8 +208,8 @@ pub enum StoreError {
     },
     /// The system did not take what was written (RUN-21).
     #[error(
-        "cannot {step} {}: writing failed. A quota or a limit on the size of files may be reached, or the disk is failing; \
-         what was stored is safe",
+        "cannot {step} {}: writing failed. A quota or the limit on the size of files (`ulimit -f`) may be reached, or the disk \
+         is failing; what was stored is safe",
         .path.display()
     )]
     WriteFailed {
@@ -185,6 +217,21 @@ pub enum StoreError {
         step: &'static str,
         /// The file.
         path: PathBuf,
+    },
+    /// The system failed to read, lock or look at the file.
+    #[error(
+        "cannot {step} {}: the system reports a fault of its disk, or of the connection to it. Nothing says that what is \
+         stored is damaged: look after the disk and try again",
+        .path.display()
+    )]
+    DiskFault {
+        /// What was tried.
+        step: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The database's words.
+        #[source]
+        source: Cause,
     },
     /// The database, or a file that SQLite needs beside it, cannot be opened.
     #[error(
@@ -198,10 +245,41 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The database, or its log, is not where it was when it was opened (RUN-21).
+    #[error(
+        "cannot {step} {}: it, or the -wal or -shm file beside it, was moved, replaced or removed while in use. Nothing more \
+         is stored: put back what was moved, and begin again",
+        .path.display()
+    )]
+    Moved {
+        /// What was tried.
+        step: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A log lies where its database is missing (STO-5).
+    #[error(
+        "there is no database at {path}, but its log {path}-wal is there and holds what was stored last. Nothing was changed: \
+         put the database back beside its log; without it the log is of no use, and can be moved away",
+        path = .path.display()
+    )]
+    LogAlone {
+        /// Where the database should be.
+        path: PathBuf,
+    },
+    /// A limit of the system on this process is reached.
+    #[error("cannot {step} {}: {limit}", .path.display())]
+    LimitReached {
+        /// What was tried.
+        step: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Which limit.
+        limit: Limit,
+    },
     /// The database cannot be written (RUN-21).
     #[error(
-        "cannot {step} {}: it cannot be written, or was moved while in use. Check its permissions and its folder's; what \
-         was stored is safe",
+        "cannot {step} {}: it cannot be written. Check its permissions and its folder's; what was stored is safe",
         .path.display()
     )]
     ReadOnly {
@@ -243,6 +321,14 @@ pub enum StoreError {
     Closed,
 }
 
+fn counted(count: u64) -> String {
+    match count {
+        0 => "everything".to_owned(),
+        1 => "one commit".to_owned(),
+        more => format!("{more} commits"),
+    }
+}
+
 fn holder(owner: Option<&Owner>) -> String {
     owner.map_or_else(|| "another process".to_owned(), Owner::to_string)
 }
@@ -264,12 +350,19 @@ impl StoreError {
             Self::RelativePath { .. } => ErrorCode::ConfigError,
             Self::CorruptRow { .. }
             | Self::CorruptFile { .. }
+            | Self::DamagedLog { .. }
+            | Self::Unmarked { .. }
             | Self::ForeignFile { .. }
+            | Self::DiskFault { .. }
             | Self::Locked { .. }
+            | Self::InUse { .. }
             | Self::DiskFull { .. }
             | Self::WriteFailed { .. }
             | Self::CannotOpen { .. }
             | Self::ReadOnly { .. }
+            | Self::Moved { .. }
+            | Self::LogAlone { .. }
+            | Self::LimitReached { .. }
             | Self::File { .. }
             | Self::Database { .. }
             | Self::Closed => ErrorCode::StorageError,
@@ -291,14 +384,21 @@ impl StoreError {
             Self::Rejected { .. } => "rejected",
             Self::CorruptRow { .. } => "corrupt_row",
             Self::CorruptFile { .. } => "corrupt_file",
+            Self::DamagedLog { .. } => "damaged_log",
+            Self::Unmarked { .. } => "unmarked",
             Self::ForeignFile { .. } => "foreign_file",
+            Self::DiskFault { .. } => "disk_fault",
             Self::NewerVersion { .. } => "newer_version",
             Self::Migration { .. } => "migration",
             Self::Locked { .. } => "locked",
+            Self::InUse { .. } => "in_use",
             Self::DiskFull { .. } => "disk_full",
             Self::WriteFailed { .. } => "write_failed",
             Self::CannotOpen { .. } => "cannot_open",
             Self::ReadOnly { .. } => "read_only",
+            Self::Moved { .. } => "moved",
+            Self::LogAlone { .. } => "log_alone",
+            Self::LimitReached { .. } => "limit_reached",
             Self::File { .. } => "file",
             Self::Database { .. } => "database",
             Self::RelativePath { .. } => "relative_path",
@@ -306,12 +406,23 @@ impl StoreError {
         }
     }
 
+    /// Whether something stored is damaged, so that others may be whole.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::CorruptRow { .. } | Self::CorruptFile { .. })
+    }
+
     /// What crosses the boundary: code, message with its causes, and facts.
     #[must_use]
     pub fn payload(&self) -> ErrorPayload {
         let retryable = matches!(
             self,
-            Self::SessionActive { .. } | Self::Locked { .. } | Self::DiskFull { .. } | Self::WriteFailed { .. }
+            Self::SessionActive { .. }
+                | Self::Locked { .. }
+                | Self::InUse { .. }
+                | Self::DiskFull { .. }
+                | Self::WriteFailed { .. }
+                | Self::LimitReached { .. }
         );
         let payload =
             ErrorPayload::new(self.code(), with_causes(self)).retryable(retryable).detail("kind", self.kind());

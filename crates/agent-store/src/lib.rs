@@ -26,6 +26,7 @@ mod error;
 mod folders;
 mod hash;
 mod lease;
+mod limit;
 mod lock;
 mod port;
 mod private;
@@ -35,18 +36,20 @@ mod sqlite;
 mod write;
 
 pub use archive::{
-    ArtifactPlace, DeletedArtifacts, DeletedSession, FileFailure, PlacedArtifact, ReplayCursor, ReplayPage,
-    ReplayScope, SearchHit, SessionArchive, SessionFilter, SessionSummary, StrayFile,
+    ArtifactPlace, DamagedEntry, DamagedSession, DeletedArtifacts, DeletedSession, FileFailure, PlacedArtifact,
+    ReplayCursor, ReplayPage, ReplayScope, SearchHit, SearchPage, SessionArchive, SessionFilter, SessionSummary,
+    StrayFile,
 };
 pub use artifact::{ArtifactFile, ArtifactWriter};
 pub use error::{Cause, StoreError};
 pub use hash::{ContentHash, ContentHashError};
 pub use lease::{ClaimedSession, Lease};
+pub use limit::Limit;
 pub use port::{SessionStore, StoreFuture};
 pub use rows::{
     AgentInfo, ArtifactInfo, FileVersion, LastContext, LoadedAgent, Owner, Recent, RecentPath, RunInfo, SessionInfo,
     SessionStatus, UserMessages,
 };
 pub use settings::{Clock, StoreSettings};
-pub use sqlite::SqliteStore;
+pub use sqlite::{Repaired, SqliteStore};
 pub use write::{Commit, Committed, NewAgent, NewArtifact, NewRun, NewSession, Write};

@@ -2,26 +2,43 @@
 //!
 //! [`open`] gives an [`Archive`]; an open runtime has one, too ([`AgentRuntime::archive`](crate::AgentRuntime::archive)).
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use agent_archive::{
     AgentTree, Archive, ArtifactCleanup, BlockReport, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult,
     CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextReport, ContextRun,
-    EpochContext, PinnedNode, Replay, ReplayResult, RequestContext, RequestOutcome, RequestReport, RunInspection,
-    SessionHit, SessionListing, Standing, Timeline, TimelineCall, TimelineChildEnd, TimelineEnd, TimelineEntry,
-    TimelineFile, TimelineFold, TimelineOptions, TimelineOutcome, TimelineQuestion, TimelineScope, TimelineStep,
-    TimelineTail, TreeAgent, TreeRun, TurnInspection, TurnReply, TurnReport, UnreadableEvent, WindowShares,
+    EpochContext, FoundSessions, PinnedNode, Replay, ReplayResult, RequestContext, RequestOutcome, RequestReport,
+    RunInspection, SessionHit, SessionListing, Standing, Timeline, TimelineCall, TimelineChildEnd, TimelineEnd,
+    TimelineEntry, TimelineFile, TimelineFold, TimelineOptions, TimelineOutcome, TimelineQuestion, TimelineScope,
+    TimelineStep, TimelineTail, TreeAgent, TreeRun, TurnInspection, TurnReply, TurnReport, UnreadableEvent,
+    WindowShares,
 };
 pub use agent_protocol::Estimates;
 use agent_store::SqliteStore;
 pub use agent_store::{
-    DeletedArtifacts, DeletedSession, FileFailure, ReplayCursor, ReplayPage, SessionFilter, SessionSummary,
+    DamagedEntry, DamagedSession, DeletedArtifacts, DeletedSession, FileFailure, Repaired, ReplayCursor, ReplayPage,
+    SessionFilter, SessionSummary,
 };
 
 use crate::config::location::Location;
 use crate::environment::{Environment, resolved};
 use crate::error::BuildError;
 use crate::settings::store_settings;
+
+/// Makes a new session database of what a damaged one still gives, and puts it in its place. The damaged one is set aside,
+/// unchanged.
+///
+/// # Errors
+/// [`BuildError::NothingStored`] where there is no database; one that is in use, or none of ours; see
+/// [`StoreError`](crate::error::StoreError).
+pub async fn repair(location: &Location) -> Result<Repaired, BuildError> {
+    let database = database(location)?;
+    if SqliteStore::is_unused(&database) {
+        return Err(BuildError::NothingStored { path: database });
+    }
+    Ok(SqliteStore::repair(store_settings(database)).await?)
+}
 
 /// Opens what was stored. Needs no model server, and no configuration where the database is named. Where there is no database
 /// none is made.
@@ -30,14 +47,19 @@ use crate::settings::store_settings;
 /// [`BuildError::NothingStored`] where there is nothing yet, what is wrong with the configuration, a database that cannot be
 /// opened.
 pub async fn open(location: &Location) -> Result<Archive, BuildError> {
-    let environment = Environment::look();
-    let database = match location.database(&environment)? {
-        Some(path) => resolved(&path),
-        None => location.load(environment)?.settings().store().database,
-    };
+    let database = database(location)?;
     if SqliteStore::is_unused(&database) {
         return Err(BuildError::NothingStored { path: database });
     }
     let store = Arc::new(SqliteStore::open_to_look(store_settings(database)).await?);
     Ok(Archive::new(Arc::clone(&store) as _, store))
+}
+
+/// Where the database is. The project is of no concern here.
+fn database(location: &Location) -> Result<PathBuf, BuildError> {
+    let environment = Environment::look();
+    Ok(match location.database(&environment)? {
+        Some(path) => resolved(&path),
+        None => location.load_to_look(environment)?.settings().store().database,
+    })
 }

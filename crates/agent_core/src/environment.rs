@@ -75,6 +75,16 @@ impl Environment {
         Ok(folder)
     }
 
+    /// The name of a current folder that is gone, by which nothing is found.
+    pub(crate) fn lost_current_dir(&self) -> Option<PathBuf> {
+        if self.current_dir.is_some() {
+            return None;
+        }
+        // As the system names it: the path it had, and that it was deleted.
+        let named = std::fs::read_link("/proc/self/cwd").ok().filter(|named| named.is_absolute());
+        Some(named.unwrap_or_else(|| PathBuf::from("/ (deleted)")))
+    }
+
     pub(crate) fn absolute(&self, path: &Path) -> Result<PathBuf, BuildError> {
         if path.is_absolute() {
             return Ok(path.to_owned());

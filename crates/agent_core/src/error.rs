@@ -17,7 +17,7 @@ pub use agent_policy::{DefinitionError, RulesError};
 pub use agent_protocol::{ErrorCode, ErrorPayload, ErrorType};
 pub use agent_redact::{PatternsError, SecretsError};
 pub use agent_runtime::{PackagedDefinitionError, RuntimeError};
-pub use agent_store::{Cause, StoreError};
+pub use agent_store::{Cause, Limit, StoreError};
 pub use agent_tool::RegisterError;
 
 /// Why a runtime could not be built. Nothing was left behind.

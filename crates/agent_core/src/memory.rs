@@ -28,7 +28,7 @@ impl Memories {
     /// # Errors
     /// What is wrong with the configuration, or with the project folder.
     pub fn open(location: &Location) -> Result<Self, BuildError> {
-        let loaded = location.load(Environment::look())?;
+        let loaded = location.load_to_look(Environment::look())?;
         let memory = &loaded.config.memory;
         Ok(Self {
             folder: memory.memory_dir.resolve(&loaded.places),

@@ -77,11 +77,13 @@ pub(crate) struct RunArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
 One line each: the session, when it was last used, its runs, how it stands, the project, its first words.
 With --search the last column is the place that was found, and who said it. Ids are cut to what tells
 them apart; commands take them so. Where stdout is no terminal the columns are separated by tabs, ids
-are whole, times are UTC, as RFC 3339 writes them.
+are whole, times are UTC, as RFC 3339 writes them. A session that cannot be read is `damaged`, with the
+reason; the exit code is then 1.
 
 Examples:
   soong-agent sessions
@@ -89,6 +91,8 @@ Examples:
   soong-agent sessions --search login 'migrat*'
   soong-agent sessions --all | cut -f 1,6")]
 pub(crate) struct SessionsArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<SessionsCommand>,
     /// Only sessions in which all these words were said; `migrat*` finds what begins so
     #[arg(long, value_name = "WORDS", num_args = 1..)]
     pub(crate) search: Vec<String>,
@@ -101,6 +105,31 @@ pub(crate) struct SessionsArguments {
     /// Every one
     #[arg(long, conflicts_with = "limit")]
     pub(crate) all: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// Take a session along to the folder that its project was moved to
+    #[command(after_help = "\
+The conversation stays as it is; runs go on with it in the new folder.
+
+Example: soong-agent sessions move sess_… ~/code/project")]
+    Move {
+        /// The session: its id, or a beginning of it (8 characters or more)
+        #[arg(value_name = "SESSION")]
+        session: String,
+        /// The project folder, or a file in it
+        #[arg(value_name = "PATH")]
+        path: PathBuf,
+    },
+    /// Make a new database of what a damaged one still gives
+    #[command(after_help = "\
+The damaged database is set aside beside the new one, unchanged. What is lost is listed. Copies that
+`sqlite3 … .dump` or `.recover` made are taken as well. No run may be using the database. Exit codes: 0
+nothing is lost, 1 something is, or it failed.
+
+Example: soong-agent sessions repair")]
+    Repair,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ pub(crate) fn of_build(error: &BuildError) -> String {
             "{message}\nCorrect it and run `soong-agent config check`; `soong-agent config template` prints a complete example."
         ),
         BuildError::NoCurrentDir | BuildError::Project { .. } => format!("{message} with --path"),
+        BuildError::Store(error) => format!("{message}{}", of_store(error)),
         _ => message,
     }
 }
@@ -29,10 +30,27 @@ pub(crate) fn of_runtime(error: &RuntimeError) -> String {
         RuntimeError::Store(StoreError::SessionActive { .. }) => {
             format!("{message}: wait until that has ended, or end it")
         }
-        RuntimeError::OtherProject { cwd, .. } => {
-            format!("{message}; for its project: --path {}", quote_argv(std::slice::from_ref(cwd)))
+        RuntimeError::OtherProject { session_id, cwd, project } => {
+            let words = ["soong-agent", "sessions", "move", session_id.as_str(), project].map(str::to_owned);
+            format!(
+                "{message}; for its project: --path {}; to take it along to this one: {}",
+                quote_argv(std::slice::from_ref(cwd)),
+                quote_argv(&words)
+            )
         }
+        RuntimeError::Store(error) => format!("{message}{}", of_store(error)),
         _ => message,
+    }
+}
+
+/// What can be done about damage.
+fn of_store(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::CorruptRow { .. }
+        | StoreError::CorruptFile { .. }
+        | StoreError::DamagedLog { .. }
+        | StoreError::Unmarked { .. } => "; to repair it: `soong-agent sessions repair`",
+        _ => "",
     }
 }
 

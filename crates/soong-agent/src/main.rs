@@ -12,6 +12,7 @@ mod cli;
 mod config;
 mod exit;
 mod hint;
+mod limits;
 mod lines;
 mod memory;
 mod message;

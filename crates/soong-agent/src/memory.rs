@@ -31,7 +31,11 @@ pub(crate) fn run(command: MemoryCommand, output: &mut Output) -> Outcome {
 
 fn list(memories: &Memories, arguments: &MemoryListArguments, output: &mut Output) -> Outcome {
     let listing = memories.list().map_err(failure)?;
-    let project = stored::project_folder(arguments.path.as_deref())?;
+    let project = match stored::project_folder(arguments.path.as_deref()) {
+        // Where the current folder is gone, what holds everywhere is left.
+        Err(_) if arguments.path.is_none() => String::new(),
+        project => project?,
+    };
     let is_wanted = |entry: &&MemoryEntry| arguments.all || entry.is_visible_in(&project);
     let shown: Vec<_> = listing.entries.iter().filter(is_wanted).collect();
     if let Some(path) = arguments.path.as_deref().filter(|path| !path.exists())

@@ -18,7 +18,7 @@ use crate::lines::{counted, one_line, whole_line};
 use crate::moment;
 use crate::output::{Look, Output};
 use crate::standing;
-use crate::stored::{self, Which, below_home, nothing_yet};
+use crate::stored::{self, REPAIR, Which, below_home, nothing_yet};
 use context::{Contexts, Ending};
 use timeline::Timeline;
 use which::WhichRun;
@@ -152,7 +152,7 @@ async fn contexts(
         }
     }
     output.page(&contexts.end(&ending(&listing, report.run().is_none_or(|run| !run.status.is_terminal()))));
-    Ok(Exit::Completed)
+    complete(contexts.is_damaged)
 }
 
 /// Page by page: the first is printed before the second is read.
@@ -184,6 +184,14 @@ async fn timeline(
     output.page(&told.children().iter().map(child).collect::<String>());
     if arguments.debug {
         output.page(&told.internal().iter().map(child).collect::<String>());
+    }
+    complete(timeline.is_damaged)
+}
+
+/// What was shown is all there is, or not.
+fn complete(is_damaged: bool) -> Outcome {
+    if is_damaged {
+        return Err(Failure::failed(format!("some of it cannot be read, as marked with `damage`; {REPAIR}")));
     }
     Ok(Exit::Completed)
 }

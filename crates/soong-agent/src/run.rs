@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agent_core::error::{RuntimeError, StoreError};
+use agent_core::error::{ErrorPayload, RuntimeError, StoreError};
 use agent_core::event::EventStream;
 use agent_core::event::ToolDenied;
 use agent_core::id::SessionId;
@@ -14,13 +14,14 @@ use tokio::sync::mpsc;
 
 use crate::cli::RunArguments;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::limits;
 use crate::lines;
 use crate::message::{self, Message};
 use crate::output::{Colour, Output};
 use crate::prompt::{self, Answer, Asker, Channel, Question};
 use crate::recap;
 use crate::signals::{Signals, survive_file_size_limit, watch_from_outside};
-use crate::stored::Which;
+use crate::stored::{Which, opening};
 use crate::view::View;
 
 /// How often the status line is drawn.
@@ -38,9 +39,7 @@ pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
     let session = arguments.session_id.as_deref().map(|id| Which::parse("--session-id", id)).transpose()?;
     let message = message::read(arguments.message)?;
     let started_by = started_by(arguments.path.as_deref());
-    // One thread is enough: the work is waiting. Files and SQLite have threads of their own.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    let runtime = limits::runtime()?;
     let outcome = runtime.block_on(async {
         survive_file_size_limit();
         watch_from_outside();
@@ -55,7 +54,7 @@ pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
         if let Some(path) = &arguments.path {
             builder = builder.project_dir(path);
         }
-        let agent = builder.build().await?;
+        let agent = opening(builder.build(), output).await?;
         let session = Wanted { session, project: arguments.path, started_by, debug };
         let left = drive(&agent, message, session, (channel, questions), output).await;
         if !matches!(left, Ok(Left::AtOnce(_))) {
@@ -143,7 +142,7 @@ fn not_started(error: RuntimeError) -> Failure {
             ", or leave --session-id out and begin another session"
         }
         RuntimeError::OtherProject { cwd, .. } if !Path::new(cwd).is_dir() => {
-            "; its folder is gone, so the session cannot be gone on with until that is there again"
+            "; its folder is gone: if it was moved, `soong-agent sessions move SESSION PATH` takes the session along"
         }
         _ => "",
     };
@@ -161,7 +160,8 @@ async fn drive(
 ) -> Result<Left, Failure> {
     let signals = Signals::new().map_err(|error| Failure::failed(format!("cannot watch for Ctrl-C: {error}")))?;
     let (session_id, recap) = wanted.find(agent).await?;
-    let run = agent.start(message.text, StartOptions { session_id, mode: None }).await.map_err(not_started)?;
+    let start = agent.start(message.text, StartOptions { session_id, mode: None });
+    let run = opening(start, output).await.map_err(not_started)?;
     if let Some(recap) = recap {
         output.marked_wrapped(recap::MARK, Colour::Dim, &recap);
     }
@@ -328,7 +328,11 @@ impl Face<'_> {
         }
         let result = self.run.wait().await;
         self.view.end(&result, self.last.as_ref());
-        self.say_what_is_left();
+        // What was moved away cannot be gone on with from here.
+        let is_moved = |error: &ErrorPayload| error.details.get("kind").is_some_and(|kind| kind == "moved");
+        if !result.error.as_ref().is_some_and(is_moved) {
+            self.say_what_is_left();
+        }
         let exit = signal.unwrap_or_else(|| Exit::of_run(&result));
         match (self.afterwards(agent).await, signal) {
             // The second one.

@@ -1,26 +1,36 @@
 //! `soong-agent sessions`.
 
+mod moving;
+mod repair;
+
 use std::path::Path;
 
-use agent_core::archive::{Archive, SessionFilter, SessionHit, SessionListing};
+use agent_core::archive::{Archive, DamagedSession, SessionFilter, SessionHit, SessionListing};
 use agent_core::session::Role;
 
-use crate::cli::SessionsArguments;
+use crate::cli::{SessionsArguments, SessionsCommand};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::lines::{counted, one_line, whole_line};
 use crate::moment;
 use crate::output::{Colour, Columns, GAP, Look, Output, Width, widest};
 use crate::standing;
-use crate::stored::{self, BEGIN, below_home};
+use crate::stored::{self, BEGIN, REPAIR, below_home};
 
 /// So many are read, and lined up with each other, at a time.
 const PAGE: u32 = 100;
 /// The first words get at least this much room; where they would not, the project gives way, and who is at work.
 const WORDS: usize = 24;
+/// How a session stands of which something cannot be read.
+const DAMAGED: &str = "damaged";
 /// Where they would not even get this much, other columns give way.
 const FEW: usize = 16;
 
 pub(crate) fn run(arguments: SessionsArguments, output: &mut Output) -> Outcome {
+    match &arguments.command {
+        Some(SessionsCommand::Move { session, path }) => return moving::run(session, path, output),
+        Some(SessionsCommand::Repair) => return repair::run(output),
+        None => {}
+    }
     if !arguments.search.is_empty() && arguments.search.iter().all(|words| words.trim().is_empty()) {
         return Err(Failure::usage(
             "--search: there is no word to search for; without --search all sessions are listed",
@@ -48,21 +58,41 @@ async fn list(
         Wanted { archive, words: arguments.search.join(" "), filter: SessionFilter { cwd: project }, shortens };
     let limit = if arguments.all { u32::MAX } else { arguments.limit };
     let (mut shown, mut full) = (0, true);
+    let (mut damaged, mut unsearched) = (0, Vec::new());
     while full && shown < limit && !output.is_gone() {
         let asked = PAGE.min(limit - shown);
-        let found = wanted.some(asked, shown).await?;
+        let (found, left) = wanted.some(asked, shown).await?;
+        damaged += found.iter().filter(|found| found.listing.is_none()).count() as u64;
+        unsearched = left;
         let count = u32::try_from(found.len()).unwrap_or(u32::MAX);
         (full, shown) = (count >= asked, shown + count);
         let text = page(&found, arguments.path.is_none(), output.page_look());
         output.page(&text);
     }
-    if shown == 0 {
+    if shown == 0 && unsearched.is_empty() {
         wanted.has_a_project(arguments.path.as_deref()).await?;
         output.note(&none_found(arguments));
-    } else if full && shown == limit && !wanted.some(1, shown).await?.is_empty() {
+    } else if full && shown == limit && !wanted.some(1, shown).await?.0.is_empty() {
         output.note(&format!("these are the latest {shown}; --limit {} or --all shows more", u64::from(limit) * 5));
     }
-    Ok(Exit::Completed)
+    all_of_it(damaged, &unsearched, output)
+}
+
+/// Whether what was shown is all there is. What is missing is said.
+fn all_of_it(damaged: u64, unsearched: &[DamagedSession], output: &mut Output) -> Outcome {
+    for DamagedSession { session, error } in unsearched {
+        let id = whole_line(session);
+        output.error(&format!("{id} could not be searched to its end: {}", one_line(&error.payload().message)));
+    }
+    match (damaged, unsearched) {
+        (0, []) => Ok(Exit::Completed),
+        (0, _) => Err(Failure::failed(format!("not everything could be searched; {REPAIR}"))),
+        _ => Err(Failure::failed(format!("{} damaged, as marked; {REPAIR}", counted_is(damaged)))),
+    }
+}
+
+fn counted_is(sessions: u64) -> String {
+    if sessions == 1 { "one session is".to_owned() } else { format!("{sessions} sessions are") }
 }
 
 /// A project that is gone may have sessions; one that has none may be misspelt. `project` is how sessions name it.
@@ -96,32 +126,45 @@ struct Wanted<'a> {
 
 /// A session, and what stands at the ends of its line.
 struct Found {
-    listing: SessionListing,
+    /// None where it cannot be read; `words` then says why.
+    listing: Option<SessionListing>,
     id: String,
     words: String,
 }
 
 impl Wanted<'_> {
-    async fn some(&self, limit: u32, offset: u32) -> Result<Vec<Found>, Failure> {
+    /// Sessions, and those that could not be searched to their end.
+    async fn some(&self, limit: u32, offset: u32) -> Result<(Vec<Found>, Vec<DamagedSession>), Failure> {
         let mut found = Vec::new();
         if self.words.is_empty() {
             for listing in self.archive.list_sessions(&self.filter, limit, offset).await? {
-                let words = listing.summary.first_message.clone().unwrap_or_default();
-                found.push(self.found(listing, words).await?);
+                found.push(match listing {
+                    Ok(listing) => {
+                        let words = listing.summary.first_message.clone().unwrap_or_default();
+                        self.found(listing, words).await?
+                    }
+                    Err(damaged) => Found::damaged(damaged),
+                });
             }
-            return Ok(found);
+            return Ok((found, Vec::new()));
         }
-        for hit in self.archive.search_sessions(&self.words, &self.filter, limit, offset).await? {
-            let words = excerpt(&hit);
-            found.push(self.found(hit.listing, words).await?);
+        let searched = self.archive.search_sessions(&self.words, &self.filter, limit, offset).await?;
+        for hit in searched.hits {
+            found.push(match hit {
+                Ok(hit) => {
+                    let words = excerpt(&hit);
+                    self.found(hit.listing, words).await?
+                }
+                Err(damaged) => Found::damaged(damaged),
+            });
         }
-        Ok(found)
+        Ok((found, searched.unsearched))
     }
 
     async fn found(&self, listing: SessionListing, words: String) -> Result<Found, Failure> {
         let id = &listing.summary.session.session_id;
         let id = if self.shortens { stored::short(self.archive, id).await? } else { id.to_string() };
-        Ok(Found { listing, id, words })
+        Ok(Found { listing: Some(listing), id, words })
     }
 
     /// Whether the project that is asked for has sessions or could get some.
@@ -131,6 +174,13 @@ impl Wanted<'_> {
             must_exist(folder, project)?;
         }
         Ok(())
+    }
+}
+
+impl Found {
+    fn damaged(damaged: DamagedSession) -> Self {
+        let DamagedSession { session, error } = damaged;
+        Self { listing: None, id: whole_line(&session), words: error.payload().message }
     }
 }
 
@@ -153,6 +203,9 @@ fn page(found: &[Found], with_project: bool, look: Look) -> String {
 /// All there is, as it is; columns can be cut with `cut -f`.
 fn for_scripts(found: &Found) -> String {
     let Found { listing, id, words } = found;
+    let Some(listing) = listing else {
+        return format!("{}\n", [id.as_str(), "-", "-", DAMAGED, "-", &one_line(words)].join("\t"));
+    };
     let session = &listing.summary.session;
     let question = standing::question(listing).map(|question| format!(": {question}")).unwrap_or_default();
     let columns = [
@@ -237,6 +290,18 @@ impl Widths {
 impl Row {
     fn of(found: &Found, now: u64) -> Self {
         let Found { listing, id, words } = found;
+        let Some(listing) = listing else {
+            return Self {
+                id: id.clone(),
+                used: String::new(),
+                runs: String::new(),
+                state: DAMAGED.to_owned(),
+                short_state: DAMAGED.to_owned(),
+                colour: Some(Colour::Red),
+                project: String::new(),
+                words: one_line(words),
+            };
+        };
         let session = &listing.summary.session;
         let (short_state, colour) = standing::word(listing);
         let question = standing::question(listing).map(|question| format!("{question}? ")).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Looking at what is stored: opening it, and which session is meant.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use agent_core::archive::{self, Archive, SessionFilter};
 use agent_core::config::Location;
@@ -9,6 +10,8 @@ use agent_core::id::SessionId;
 use agent_core::session::project_name;
 
 use crate::exit::{Failure, Outcome};
+use crate::limits;
+use crate::lines::whole_line;
 use crate::output::Output;
 use crate::signals::survive_file_size_limit;
 
@@ -18,11 +21,10 @@ pub(crate) fn look(
     nothing: impl FnOnce(&Path, &mut Output) -> Outcome,
     work: impl AsyncFnOnce(&Archive, &mut Output) -> Outcome,
 ) -> Outcome {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
-    runtime.block_on(async {
+    limits::runtime()?.block_on(async {
         survive_file_size_limit();
-        let archive = match archive::open(&Location::default()).await {
+        let opened = opening(archive::open(&Location::default()), output).await;
+        let archive = match opened {
             Ok(archive) => archive,
             Err(BuildError::NothingStored { path }) => return nothing(&path, output),
             Err(error) => return Err(error.into()),
@@ -31,6 +33,21 @@ pub(crate) fn look(
         archive.close().await;
         outcome
     })
+}
+
+/// After so long it is said what is waited for.
+const SILENT: Duration = Duration::from_secs(2);
+
+/// Waits for the database. Another program may have it locked, for longer than a person waits without a word.
+pub(crate) async fn opening<T>(work: impl Future<Output = T>, output: &mut Output) -> T {
+    let mut work = std::pin::pin!(work);
+    tokio::select! {
+        biased;
+        opened = &mut work => return opened,
+        () = tokio::time::sleep(SILENT) => {}
+    }
+    output.note("waiting for the session database: another program may have it locked");
+    work.await
 }
 
 /// A beginning of an id stands for it from so many characters behind the kind on.
@@ -66,8 +83,14 @@ impl Which {
                 let project = project_folder(project)?;
                 let filter = SessionFilter { cwd: Some(project.clone()) };
                 let latest = archive.list_sessions(&filter, 1, 0).await?.pop();
-                let latest = latest.ok_or_else(|| no_session_of(&project))?;
-                Ok(latest.summary.session.session_id)
+                match latest.ok_or_else(|| no_session_of(&project))? {
+                    Ok(latest) => Ok(latest.summary.session.session_id),
+                    Err(damaged) => Err(Failure::failed(format!(
+                        "the latest session of {project}, {}, is damaged: {}; name the one that is meant, or: {REPAIR}",
+                        whole_line(&damaged.session),
+                        damaged.error.payload().message
+                    ))),
+                }
             }
         }
     }
@@ -121,8 +144,11 @@ fn no_session_of(project: &str) -> Failure {
 
 /// Nothing is stored, though a session was asked for.
 pub(crate) fn nothing_yet(path: &Path) -> Failure {
-    Failure::usage(format!("there is no session yet: {} does not exist; {BEGIN}", path.display()))
+    Failure::usage(format!("there is no session yet: nothing is stored at {}; {BEGIN}", path.display()))
 }
+
+/// What can be done about damage.
+pub(crate) const REPAIR: &str = "`soong-agent sessions repair` makes a database of what can be read";
 
 /// How the first session comes about.
 pub(crate) const BEGIN: &str = "begin one with: soong-agent run \"What does this project do?\"";
@@ -132,7 +158,9 @@ pub(crate) fn project_folder(given: Option<&Path>) -> Result<String, Failure> {
     let unusable = |error: std::io::Error| Failure::usage(format!("the project folder cannot be found: {error}"));
     let named = match given {
         Some(path) => std::path::absolute(path).map_err(unusable)?,
-        None => std::env::current_dir().map_err(unusable)?,
+        None => std::env::current_dir().map_err(|error| {
+            Failure::usage(format!("the current folder cannot be found: {error}; name the project with --path"))
+        })?,
     };
     let real = real(&named);
     let folder = match real.parent() {

@@ -23,6 +23,11 @@ pub enum ContextEntry {
     End(Box<ContextEnd>),
     /// An event that cannot be read. What it would have told is missing.
     Unreadable(Box<UnreadableEvent>),
+    /// A stored row that cannot be read, in one line that names it.
+    Damaged {
+        /// The line.
+        message: String,
+    },
 }
 
 /// An event that cannot be read.

@@ -6,7 +6,7 @@ mod request;
 
 use agent_engine::ContextMark;
 use agent_protocol::{NodeId, RunId, SessionId};
-use agent_store::{RunInfo, SessionInfo};
+use agent_store::{DamagedEntry, RunInfo, SessionInfo};
 
 pub use entry::{
     CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextRun, PinnedNode,
@@ -86,7 +86,17 @@ impl ContextReport {
         self.ended = !matches!(page, Ok(Some(_)));
         let mut entries = Vec::new();
         match page? {
-            Some(page) => page.events.iter().for_each(|event| self.fold.take(event, &mut entries)),
+            Some(page) => {
+                let mut damaged = page.damaged.iter().peekable();
+                let tell = |row: &DamagedEntry| ContextEntry::Damaged { message: row.error.payload().message };
+                for event in &page.events {
+                    while let Some(row) = damaged.next_if(|row| event.seq.is_none_or(|seq| row.after < seq)) {
+                        entries.push(tell(row));
+                    }
+                    self.fold.take(event, &mut entries);
+                }
+                entries.extend(damaged.map(tell));
+            }
             None => self.fold.end(&mut entries),
         }
         for entry in &mut entries {
@@ -115,7 +125,11 @@ impl ContextReport {
         let mut pinned = Vec::with_capacity(ids.len());
         for (at, node_id) in ids.iter().enumerate() {
             let node = match at < LOOKED_UP {
-                true => self.archive.told(self.archive.store.node(node_id).await)?,
+                true => match self.archive.told(self.archive.store.node(node_id).await) {
+                    // It is told where it stands.
+                    Err(ArchiveError::Store(error)) if error.is_damage() => None,
+                    read => read?,
+                },
                 false => None,
             };
             let mut known = PinnedNode { node_id: node_id.clone(), node_type: None, items: Vec::new() };

@@ -150,7 +150,7 @@ impl EpochContext {
     /// Tokens of the dynamic blocks.
     #[must_use]
     pub fn dynamic_tokens(&self) -> u64 {
-        self.blocks.iter().filter(|block| block.dynamic).filter_map(|block| block.tokens).sum()
+        self.blocks.iter().filter(|block| block.dynamic).filter_map(|block| block.tokens).fold(0, u64::saturating_add)
     }
 }
 

@@ -3,8 +3,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use agent_protocol::{ArtifactId, EventId, EventType, Level, NodeId, Object, RunId, SessionId, Timestamp};
 use agent_redact::SecretPatterns;
 use agent_store::{
-    ArtifactPlace, DeletedArtifacts, DeletedSession, Lease, Owner, PlacedArtifact, SearchHit, SessionFilter,
-    SessionSummary, StoreError, StoreFuture, StrayFile,
+    ArtifactPlace, DamagedSession, DeletedArtifacts, DeletedSession, Lease, Owner, PlacedArtifact, SearchPage,
+    SessionFilter, SessionSummary, StoreError, StoreFuture, StrayFile,
 };
 
 use super::*;
@@ -44,12 +44,18 @@ impl SessionArchive for Pages {
         let next = (seq < self.count).then_some(ReplayCursor { seq, node_seq: 0 });
         let fails = after.seq == self.fails;
         Box::pin(async move {
-            let page = ReplayPage { events: vec![event(seq)], nodes: Vec::new(), artifacts: Vec::new(), next };
+            let (nodes, artifacts, damaged) = (Vec::new(), Vec::new(), Vec::new());
+            let page = ReplayPage { events: vec![event(seq)], nodes, artifacts, damaged, next };
             if fails { Err(StoreError::Closed) } else { Ok(page) }
         })
     }
 
-    fn list_sessions(&self, _: &SessionFilter, _: u32, _: u32) -> StoreFuture<'_, Vec<SessionSummary>> {
+    fn list_sessions(
+        &self,
+        _: &SessionFilter,
+        _: u32,
+        _: u32,
+    ) -> StoreFuture<'_, Vec<Result<SessionSummary, DamagedSession>>> {
         closed()
     }
 
@@ -61,7 +67,15 @@ impl SessionArchive for Pages {
         closed()
     }
 
-    fn search(&self, _: &str, _: &SessionFilter, _: u32, _: u32) -> StoreFuture<'_, Vec<SearchHit>> {
+    fn search(&self, _: &str, _: &SessionFilter, _: u32, _: u32) -> StoreFuture<'_, SearchPage> {
+        closed()
+    }
+
+    fn set_project(&self, _: &Lease, _: &str) -> StoreFuture<'_, ()> {
+        closed()
+    }
+
+    fn delete_remains(&self, _: &SessionId) -> StoreFuture<'_, Option<DeletedArtifacts>> {
         closed()
     }
 
@@ -77,7 +91,7 @@ impl SessionArchive for Pages {
         closed()
     }
 
-    fn agents(&self, _: &SessionId) -> StoreFuture<'_, Vec<AgentInfo>> {
+    fn agents(&self, _: &SessionId) -> StoreFuture<'_, Vec<Result<AgentInfo, StoreError>>> {
         closed()
     }
 
@@ -128,7 +142,8 @@ fn replay(pages: &Arc<Pages>, hides: bool) -> Replay {
     let ahead = Ahead { archive: pages.clone(), scope, hides, screen: Screen::of(SecretPatterns::new().unwrap()) };
     let (out, pages) = mpsc::channel(1);
     tokio::spawn(ahead.read(out));
-    Replay { session, run: None, children: Vec::new(), internal: Vec::new(), pages, ended: false }
+    let (children, internal, damaged) = (Vec::new(), Vec::new(), Vec::new());
+    Replay { session, run: None, children, internal, damaged, pages, ended: false }
 }
 
 fn pages(count: u64, fails: u64) -> Arc<Pages> {

@@ -133,6 +133,11 @@ pub enum TimelineStep {
         /// What is wrong with it, in one line that names the event.
         message: String,
     },
+    /// A stored row that cannot be read. What it would have told is missing.
+    Damaged {
+        /// What is wrong with it, in one line that names the row.
+        message: String,
+    },
     /// An event without an entry of its own, where all events are asked for.
     Event {
         /// The event as it is stored.

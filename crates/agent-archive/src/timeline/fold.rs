@@ -9,7 +9,7 @@ use agent_protocol::{
     ToolCallId, ToolStarted,
 };
 use agent_protocol::{AgentStatus, DecisionKind};
-use agent_store::{ArtifactInfo, ReplayPage};
+use agent_store::{ArtifactInfo, DamagedEntry, ReplayPage};
 
 use super::branches::{Branch, Branches};
 use super::entry::{
@@ -90,9 +90,14 @@ impl TimelineFold {
             branches: self.branches.among(&page.nodes).into_iter().peekable(),
             artifacts: &page.artifacts,
         };
+        let mut damaged = page.damaged.iter().peekable();
         for event in &page.events {
+            while let Some(row) = damaged.next_if(|row| event.seq.is_none_or(|seq| row.after < seq)) {
+                self.damaged(row);
+            }
             self.event(event, &mut nodes);
         }
+        damaged.for_each(|row| self.damaged(row));
         std::mem::take(&mut self.entries)
     }
 
@@ -113,6 +118,11 @@ impl TimelineFold {
             }
         }
         std::mem::take(&mut self.entries)
+    }
+
+    fn damaged(&mut self, row: &DamagedEntry) {
+        let step = TimelineStep::Damaged { message: row.error.payload().message };
+        self.entries.push(TimelineEntry { run_id: None, at: None, since_start_ms: None, step });
     }
 
     fn event(&mut self, event: &RuntimeEvent, nodes: &mut Nodes<'_>) {

@@ -24,7 +24,7 @@ impl Told {
 
     fn page(&self) -> ReplayPage {
         let events = self.events.iter().map(|event| serde_json::from_value(event.clone()).unwrap()).collect();
-        ReplayPage { events, nodes: Vec::new(), artifacts: Vec::new(), next: None }
+        ReplayPage { events, nodes: Vec::new(), artifacts: Vec::new(), damaged: Vec::new(), next: None }
     }
 
     fn entries(&self, all_events: bool, tail: TimelineTail) -> Value {

@@ -7,10 +7,10 @@ use agent_protocol::{ArtifactId, NodeId, RunId, RuntimeEvent, SessionId};
 
 use super::search::{self, Query};
 use super::store::{SqliteStore, blocking};
-use super::{agents, apply, clear, database, fence, listing, ownership, strays, timeline};
+use super::{agents, apply, clear, database, fence, listing, ownership, sql, strays, timeline};
 use crate::archive::{
-    ArtifactPlace, DeletedArtifacts, DeletedSession, PlacedArtifact, ReplayCursor, ReplayPage, ReplayScope, SearchHit,
-    SessionArchive, SessionFilter, SessionSummary, StrayFile,
+    ArtifactPlace, DamagedSession, DeletedArtifacts, DeletedSession, PlacedArtifact, ReplayCursor, ReplayPage,
+    ReplayScope, SearchPage, SessionArchive, SessionFilter, SessionSummary, StrayFile,
 };
 use crate::error::StoreError;
 use crate::lease::Lease;
@@ -21,9 +21,15 @@ use crate::rows::{AgentInfo, Owner, RunInfo};
 const LOG_PATIENCE: Duration = Duration::from_millis(100);
 
 impl SessionArchive for SqliteStore {
-    fn list_sessions(&self, filter: &SessionFilter, limit: u32, offset: u32) -> StoreFuture<'_, Vec<SessionSummary>> {
-        let filter = filter.clone();
-        Box::pin(self.readers.read("list sessions of", move |conn| listing::sessions(conn, &filter, limit, offset)))
+    fn list_sessions(
+        &self,
+        filter: &SessionFilter,
+        limit: u32,
+        offset: u32,
+    ) -> StoreFuture<'_, Vec<Result<SessionSummary, DamagedSession>>> {
+        let (site, filter) = (Arc::clone(&self.site), filter.clone());
+        let list = move |conn: &_| listing::sessions(conn, &site, &filter, limit, offset);
+        Box::pin(self.readers.read("list sessions of", list))
     }
 
     fn session_summary(&self, session_id: &SessionId) -> StoreFuture<'_, Option<SessionSummary>> {
@@ -36,13 +42,18 @@ impl SessionArchive for SqliteStore {
         Box::pin(self.readers.read("look up sessions in", move |conn| listing::beginning(conn, &prefix, limit)))
     }
 
-    fn search(&self, words: &str, filter: &SessionFilter, limit: u32, offset: u32) -> StoreFuture<'_, Vec<SearchHit>> {
-        let (query, filter) = (Query::new(words), filter.clone());
+    fn search(&self, words: &str, filter: &SessionFilter, limit: u32, offset: u32) -> StoreFuture<'_, SearchPage> {
+        let (query, filter, site) = (Query::new(words), filter.clone(), Arc::clone(&self.site));
         Box::pin(async move {
             let query = query.ok_or(StoreError::NothingToSearch)?;
             self.clean_index().await?;
-            self.fill_index().await?;
-            self.readers.read("search", move |conn| search::find(conn, &query, &filter, limit, offset)).await
+            let unsearched = self.fill_index().await?;
+            let find = move |conn: &_| {
+                let unsearched = search::of_project(conn, unsearched, &filter)?;
+                let hits = search::find(conn, &site, &query, &filter, limit, offset)?;
+                Ok(SearchPage { hits, unsearched })
+            };
+            self.readers.read("search", find).await
         })
     }
 
@@ -63,7 +74,7 @@ impl SessionArchive for SqliteStore {
         Box::pin(self.readers.read("look for a question in", move |conn| listing::last_question(conn, &run_id)))
     }
 
-    fn agents(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<AgentInfo>> {
+    fn agents(&self, session_id: &SessionId) -> StoreFuture<'_, Vec<Result<AgentInfo, StoreError>>> {
         let session_id = session_id.clone();
         Box::pin(self.readers.read("read agents", move |conn| listing::agents(conn, &session_id)))
     }
@@ -96,6 +107,23 @@ impl SessionArchive for SqliteStore {
             let root = fence::check_and_move(tx, &session_id, number, &node_id)?;
             apply::activate(tx, &session_id, &root, &node_id)
         }))
+    }
+
+    fn set_project(&self, lease: &Lease, cwd: &str) -> StoreFuture<'_, ()> {
+        let (session_id, number, cwd) = (lease.session_id().clone(), lease.fence(), cwd.to_owned());
+        Box::pin(self.writer.write("move the session in", move |tx| {
+            fence::check(tx, &session_id, number)?;
+            tx.prepare_cached(sql::SET_PROJECT)?.execute(rusqlite::params![session_id.as_str(), number, cwd])?;
+            Ok(())
+        }))
+    }
+
+    fn delete_remains(&self, session_id: &SessionId) -> StoreFuture<'_, Option<DeletedArtifacts>> {
+        let (sessions_dir, session_id) = (self.sessions_dir.clone(), session_id.clone());
+        Box::pin(
+            self.readers
+                .read("look for remains beside", move |conn| strays::remove_remains(conn, &sessions_dir, &session_id)),
+        )
     }
 
     fn delete_session(&self, lease: Lease) -> StoreFuture<'_, DeletedSession> {
@@ -161,22 +189,25 @@ impl SessionArchive for SqliteStore {
 }
 
 impl SqliteStore {
-    /// Adds to the index what it lacks, in pieces, so that other writers get their turn between them.
-    async fn fill_index(&self) -> Result<(), StoreError> {
+    /// Adds to the index what it lacks, in pieces, so that other writers get their turn between them. Gives the sessions of which
+    /// something cannot be read: what comes before that is in the index.
+    async fn fill_index(&self) -> Result<Vec<DamagedSession>, StoreError> {
         if !self.readers.read("look for the search index of", search::exists).await? {
             self.writer.write("make the search index of", search::make).await?;
         }
-        let mut after = String::new();
+        let (mut after, mut damaged) = (String::new(), Vec::new());
         loop {
-            let read = move |conn: &_| search::gather(conn, &after);
+            let site = Arc::clone(&self.site);
+            let read = move |conn: &_| search::gather(conn, &site, &after);
             let gathered = self.readers.read("read what is to be indexed in", read).await?;
+            damaged.extend(gathered.damaged);
             if !gathered.pieces.is_empty() {
                 let pieces = gathered.pieces;
                 self.writer.write("add to the search index of", move |tx| search::add(tx, &pieces)).await?;
             }
             match gathered.next {
                 Some(next) => after = next,
-                None => return Ok(()),
+                None => return Ok(damaged),
             }
         }
     }

@@ -121,12 +121,17 @@ impl<'r, 's> Fields<'r, 's> {
         self.row.get_ref(at).map_err(cause).and_then(read).map_err(|source| self.corrupt_at(at, source))
     }
 
-    fn corrupt_at(&self, at: usize, source: Cause) -> StoreError {
-        let id = match self.row.get_ref(0) {
+    /// The row's id, as far as it can be read.
+    pub(super) fn id_of(row: &Row<'_>) -> String {
+        match row.get_ref(0) {
             Ok(ValueRef::Text(text)) => String::from_utf8_lossy(text).into_owned(),
             Ok(other) => format!("{other:?}"),
             Err(_) => "without columns".to_owned(),
-        };
+        }
+    }
+
+    fn corrupt_at(&self, at: usize, source: Cause) -> StoreError {
+        let id = Self::id_of(self.row);
         let column = self.row.as_ref().column_name(at).unwrap_or("(missing column)").to_owned();
         StoreError::CorruptRow { table: self.table, id, column, source }
     }

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agent_protocol::{ContentBlock, Object, RunId, RuntimeEvent, SessionId};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
-use super::fault::Outcome;
+use super::fault::{Outcome, Site};
 use super::fields::Fields;
 use super::read::{self, all, first};
 use super::{decode, sql};
-use crate::archive::{ArtifactPlace, PlacedArtifact, SessionFilter, SessionSummary};
+use crate::archive::{ArtifactPlace, DamagedSession, PlacedArtifact, SessionFilter, SessionSummary};
 use crate::error::StoreError;
 use crate::rows::{AgentInfo, RunInfo, SessionInfo};
 
@@ -23,15 +23,35 @@ pub(super) const SYNTHETIC: &str = "synthetic";
 
 pub(super) fn sessions(
     conn: &Connection,
+    site: &Site,
     filter: &SessionFilter,
     limit: u32,
     offset: u32,
-) -> Outcome<Vec<SessionSummary>> {
+) -> Outcome<Vec<Result<SessionSummary, DamagedSession>>> {
+    let read = |row: &Row<'_>| Ok(decode::session(row).map_err(|error| (Fields::id_of(row), error)));
     let rows = match &filter.cwd {
-        Some(cwd) => all(conn, sql::SESSIONS_OF_PROJECT, params![limit, offset, cwd], decode::session)?,
-        None => all(conn, sql::SESSIONS, [limit, offset], decode::session)?,
+        Some(cwd) => all(conn, sql::SESSIONS_OF_PROJECT, params![limit, offset, cwd], read)?,
+        None => all(conn, sql::SESSIONS, [limit, offset], read)?,
     };
-    rows.into_iter().map(|session| summary(conn, session)).collect()
+    let listed = |row: Result<SessionInfo, (String, StoreError)>| match row {
+        Ok(session) => {
+            let id = session.session_id.to_string();
+            unless_damaged(summary(conn, session), site, id)
+        }
+        Err((session, error)) => unless_damaged(Err(error.into()), site, session),
+    };
+    rows.into_iter().map(listed).collect()
+}
+
+/// What was read of a session, or why it cannot be. Any other failure ends the work.
+pub(super) fn unless_damaged<T>(read: Outcome<T>, site: &Site, session: String) -> Outcome<Result<T, DamagedSession>> {
+    match read {
+        Ok(value) => Ok(Ok(value)),
+        Err(fault) => {
+            let error = fault.damage(site, "read a session of")?;
+            Ok(Err(DamagedSession { session, error }))
+        }
+    }
 }
 
 pub(super) fn session(conn: &Connection, session_id: &SessionId) -> Outcome<Option<SessionSummary>> {
@@ -41,9 +61,11 @@ pub(super) fn session(conn: &Connection, session_id: &SessionId) -> Outcome<Opti
 /// Ids that begin so.
 pub(super) fn beginning(conn: &Connection, prefix: &str, limit: u32) -> Outcome<Vec<SessionId>> {
     let end = format!("{prefix}{BEHIND}");
-    all(conn, sql::SESSIONS_BEGINNING, params![prefix, end, limit], |row| {
-        Fields::of("sessions", row).parsed(SessionId::parse)
-    })
+    let ids = all(conn, sql::SESSIONS_BEGINNING, params![prefix, end, limit], |row| {
+        // What is no id begins none; lists name it as damaged.
+        Ok(Fields::of("sessions", row).parsed(SessionId::parse).ok())
+    });
+    Ok(ids?.into_iter().flatten().collect())
 }
 
 /// What a list says of a session.
@@ -107,8 +129,8 @@ pub(super) fn last_question(conn: &Connection, run_id: &RunId) -> Outcome<Option
     first(conn, sql::LAST_QUESTION, [run_id.as_str()], decode::event)
 }
 
-pub(super) fn agents(conn: &Connection, session_id: &SessionId) -> Outcome<Vec<AgentInfo>> {
-    all(conn, sql::AGENTS, [session_id.as_str()], decode::agent)
+pub(super) fn agents(conn: &Connection, session_id: &SessionId) -> Outcome<Vec<Result<AgentInfo, StoreError>>> {
+    all(conn, sql::AGENTS, [session_id.as_str()], |row| Ok(decode::agent(row)))
 }
 
 pub(super) fn artifacts(

@@ -43,8 +43,28 @@ pub(super) fn version(conn: &Connection, site: &Site) -> Outcome<u32> {
     match application {
         APPLICATION_ID => Ok(conn.query_row("SELECT max(version) FROM schema_migrations", [], |row| row.get(0))?),
         0 if is_empty => Ok(0),
+        0 if has_our_tables(conn)? => Err(StoreError::Unmarked { path: site.path.clone() }.into()),
         _ => Err(StoreError::ForeignFile { path: site.path.clone() }.into()),
     }
+}
+
+/// The newest step that a database with our tables has taken.
+pub(super) fn newest(conn: &Connection) -> Outcome<u32> {
+    let newest: Option<u32> = conn.query_row("SELECT max(version) FROM schema_migrations", [], |row| row.get(0))?;
+    Ok(newest.unwrap_or(0))
+}
+
+/// Takes all steps that a database with our tables lacks, whether it has its mark or not.
+pub(super) fn run_all(conn: &Connection, site: &Site, clock: &Clock) -> Outcome<()> {
+    conn.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}"))?;
+    run(conn, site, clock, newest(conn)?, MIGRATIONS)
+}
+
+/// Whether it could be one of ours that has lost its mark.
+pub(super) fn has_our_tables(conn: &Connection) -> Outcome<bool> {
+    const OURS: &str = "SELECT count(*) = 3 FROM sqlite_schema
+        WHERE type = 'table' AND name IN ('schema_migrations', 'sessions', 'nodes')";
+    Ok(conn.query_row(OURS, [], |row| row.get(0))?)
 }
 
 /// Refuses a database that a newer version of the program has written.
@@ -118,6 +138,8 @@ fn wholly(
     }
     done.map_err(|fault| match fault {
         Fault::Store(error) => error.into(),
+        // Room, a lock, a limit: what any step may lack says nothing of this one.
+        fault @ Fault::Sqlite(_) if fault.is_of_the_system() => fault,
         fault @ Fault::Sqlite(_) => {
             let (path, source) = (site.path.clone(), fault.into_cause());
             Fault::Store(StoreError::Migration { path, version, name, source })

@@ -38,11 +38,16 @@ pub(super) fn artifact(conn: &Connection, sessions_dir: &Path, id: &ArtifactId) 
 }
 
 pub(super) fn events(conn: &Connection, session_id: &SessionId, after: u64, limit: u32) -> Outcome<Vec<RuntimeEvent>> {
-    all(conn, sql::EVENTS, (session_id.as_str(), after, limit), decode::event)
+    all(conn, sql::EVENTS, (session_id.as_str(), within(after), limit), decode::event)
 }
 
 pub(super) fn run_events(conn: &Connection, run_id: &RunId, after: u64, limit: u32) -> Outcome<Vec<RuntimeEvent>> {
-    all(conn, sql::RUN_EVENTS, (run_id.as_str(), after, limit), decode::event)
+    all(conn, sql::RUN_EVENTS, (run_id.as_str(), within(after), limit), decode::event)
+}
+
+/// A place that the database can be asked for: there is none beyond.
+fn within(place: u64) -> u64 {
+    place.min(i64::MAX.unsigned_abs())
 }
 
 /// Types that have an index of their own, since they are rare and asked for by name; those of [`sql::LAST_RARE_EVENT`].
@@ -67,8 +72,7 @@ pub(super) fn nodes_between(
     to: u64,
     limit: u32,
 ) -> Outcome<Vec<Node>> {
-    // There is no place beyond.
-    let to = to.min(i64::MAX.unsigned_abs());
+    let (from, to) = (within(from), within(to));
     let mut statement = conn.prepare_cached(sql::NODES)?;
     let mut rows = statement.query((session_id.as_str(), from, to))?;
     let mut nodes = Vec::new();

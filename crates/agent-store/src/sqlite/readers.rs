@@ -8,6 +8,7 @@ use tokio::task;
 
 use super::database;
 use super::fault::{Outcome, Site};
+use super::wal_index::WalIndex;
 use crate::error::StoreError;
 
 /// Reads at the same time; further ones wait.
@@ -19,11 +20,18 @@ pub(super) struct Readers {
     site: Arc<Site>,
     permits: Arc<Semaphore>,
     idle: Arc<Mutex<Vec<Connection>>>,
+    /// Of a database that is only read: as long as it may be.
+    _index: Option<WalIndex>,
 }
 
 impl Readers {
     pub(super) fn new(site: Arc<Site>) -> Self {
-        Self { site, permits: Arc::new(Semaphore::new(CONNECTIONS as usize)), idle: Arc::default() }
+        Self { site, permits: Arc::new(Semaphore::new(CONNECTIONS as usize)), idle: Arc::default(), _index: None }
+    }
+
+    /// The same with a connection that is open already.
+    pub(super) fn with(site: Arc<Site>, conn: Connection, index: Option<WalIndex>) -> Self {
+        Self { idle: Arc::new(Mutex::new(vec![conn])), _index: index, ..Self::new(site) }
     }
 
     /// Does `work` on a connection of its own; everything it reads is one moment of the database.

@@ -11,6 +11,6 @@ mod row_id;
 mod text;
 mod words;
 
-pub(super) use find::find;
+pub(super) use find::{find, of_project};
 pub(super) use index::{add, clean, exists, forget, gather, is_dirty, make};
 pub(super) use words::Query;

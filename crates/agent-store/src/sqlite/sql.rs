@@ -79,6 +79,62 @@ macro_rules! user_messages_after {
     };
 }
 
+/// Rows of an agent, if one is asked for: its own, those of nobody, and those that name none.
+macro_rules! of_agent {
+    ($agent:literal) => {
+        concat!(
+            "(",
+            $agent,
+            " IS NULL OR agent_id = ",
+            $agent,
+            "
+              OR typeof(agent_id) <> 'text' OR agent_id NOT GLOB 'agent_*')"
+        )
+    };
+}
+
+/// Rows whose place is no whole number above 0. Texts and bytes sort behind all numbers.
+macro_rules! misplaced {
+    ($table:literal, $id:literal, $of:literal, $place:literal) => {
+        concat!(
+            "SELECT ",
+            $id,
+            ", ",
+            $place,
+            " FROM ",
+            $table,
+            " WHERE ",
+            $of,
+            " = ?1 AND ",
+            $place,
+            " IS NULL
+             UNION ALL SELECT ",
+            $id,
+            ", ",
+            $place,
+            " FROM ",
+            $table,
+            " WHERE ",
+            $of,
+            " = ?1 AND ",
+            $place,
+            " < 1
+             UNION ALL SELECT ",
+            $id,
+            ", ",
+            $place,
+            " FROM ",
+            $table,
+            " WHERE ",
+            $of,
+            " = ?1
+                   AND ",
+            $place,
+            " > 9223372036854775807"
+        )
+    };
+}
+
 statements! {
     BEGIN = "BEGIN IMMEDIATE";
     COMMIT = "COMMIT";
@@ -104,6 +160,7 @@ statements! {
     HAS_FENCE = "SELECT 1 FROM sessions WHERE session_id = ?1 AND fence = ?2";
     MOVE_SESSION = "
         UPDATE sessions SET active_node_id = ?3 WHERE session_id = ?1 AND fence = ?2 RETURNING root_agent_id";
+    SET_PROJECT = "UPDATE sessions SET cwd = ?3 WHERE session_id = ?1 AND fence = ?2";
     /// Only to a node that the agent may have children below: see [`ADD_NODE`].
     ACTIVATE = "
         UPDATE agents SET active_node_id = ?2
@@ -209,7 +266,8 @@ statements! {
         "SELECT ", event_columns!(), " FROM events WHERE session_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"
     );
     RUN_EVENTS = concat!(
-        "SELECT ", event_columns!(), " FROM events WHERE run_id = ?1 AND run_seq > ?2 ORDER BY run_seq LIMIT ?3"
+        "SELECT ", event_columns!(), " FROM events WHERE run_id = ?1 AND run_seq > ?2 AND run_seq <= 9223372036854775807
+         ORDER BY run_seq LIMIT ?3"
     );
     /// Of a type that `events_rare` holds.
     LAST_RARE_EVENT = concat!(
@@ -237,6 +295,7 @@ statements! {
     BLOB = "SELECT hash, bytes FROM blobs WHERE session_id = ?1 AND hash = ?2";
 
     // Looking back.
+    SESSION_OF_PROJECT = "SELECT 1 FROM sessions WHERE session_id = ?1 AND cwd = ?2";
     SESSION_IS_HERE = "SELECT 1 FROM sessions WHERE session_id = ?1";
     ARTIFACT_IS_HERE = "SELECT 1 FROM artifacts WHERE artifact_id = ?1 AND session_id = ?2";
     NODE = concat!("SELECT ", node_columns!(), " FROM nodes WHERE node_id = ?1");
@@ -282,10 +341,10 @@ statements! {
          WHERE session_id = ?1 AND (seq, artifact_id) > (?2, ?3) ORDER BY seq, artifact_id LIMIT ?4"
     );
 
-    // Replay. Of an agent: what is its own, or nobody's.
+    // Replay. Of an agent: what is its own, or nobody's, also where nobody can tell whose it is.
     EVENT_SPAN = concat!(
         "SELECT ", event_columns!(), " FROM events
-         WHERE session_id = ?1 AND seq BETWEEN ?2 AND ?3 AND (?4 IS NULL OR agent_id = ?4 OR agent_id IS NULL)
+         WHERE session_id = ?1 AND seq BETWEEN ?2 AND ?3 AND ", of_agent!("?4"), "
          ORDER BY seq LIMIT ?5"
     );
     EVENT_BEYOND = "SELECT 1 FROM events WHERE session_id = ?1 AND seq > ?2 LIMIT 1";
@@ -297,9 +356,18 @@ statements! {
         FROM events CROSS JOIN nodes AS named INDEXED BY nodes_spine ON named.node_id = events.node_id
         WHERE events.session_id = ?1 AND events.seq < ?2
               AND (?3 IS NULL OR events.agent_id = ?3 OR events.agent_id IS NULL)";
+    /// What has no place in its session's order, or in its run's: damaged, since the store gives every row one.
+    MISPLACED_EVENTS = misplaced!("events", "event_id", "session_id", "seq");
+    MISPLACED_RUN_EVENTS = misplaced!("events", "event_id", "run_id", "run_seq");
+    MISPLACED_NODES = misplaced!("nodes", "node_id", "session_id", "node_seq");
+    /// Those from before places were kept stand at 0.
+    MISPLACED_ARTIFACTS = "
+        SELECT artifact_id, seq FROM artifacts WHERE session_id = ?1 AND seq IS NULL
+        UNION ALL SELECT artifact_id, seq FROM artifacts WHERE session_id = ?1 AND seq < 0
+        UNION ALL SELECT artifact_id, seq FROM artifacts WHERE session_id = ?1 AND seq > 9223372036854775807";
     ARTIFACT_SPAN = concat!(
         "SELECT ", artifact_columns!(), " FROM artifacts
-         WHERE session_id = ?1 AND seq BETWEEN ?2 AND ?3 AND (?4 IS NULL OR agent_id = ?4 OR agent_id IS NULL)
+         WHERE session_id = ?1 AND seq BETWEEN ?2 AND ?3 AND ", of_agent!("?4"), "
                AND (?5 IS NULL OR run_id = ?5)
          ORDER BY seq, artifact_id"
     );
@@ -310,11 +378,12 @@ statements! {
     /// Sessions after this one whose newest node has not been indexed. It looks at every session, a few microseconds each:
     /// commits do not tell the search what they add.
     SESSIONS_TO_INDEX = "
-        SELECT sessions.session_id, coalesce(search_sessions.indexed, 0) AS indexed, sessions.root_agent_id
+        SELECT sessions.session_id, coalesce(search_sessions.indexed, 0) AS indexed,
+               (SELECT node_seq FROM nodes WHERE nodes.session_id = sessions.session_id
+                ORDER BY node_seq DESC LIMIT 1) AS last_node,
+               sessions.root_agent_id
         FROM sessions LEFT JOIN search_sessions ON search_sessions.session_id = sessions.session_id
-        WHERE sessions.session_id > ?1
-              AND (SELECT node_seq FROM nodes WHERE nodes.session_id = sessions.session_id
-                   ORDER BY node_seq DESC LIMIT 1) > coalesce(search_sessions.indexed, 0)
+        WHERE sessions.session_id > ?1 AND last_node <> coalesce(search_sessions.indexed, 0)
         ORDER BY sessions.session_id LIMIT ?2";
     NODES_TO_INDEX = "
         SELECT node_id, node_seq, agent_id, role, node_type, metadata_json, content_json FROM nodes
@@ -353,6 +422,17 @@ statements! {
     /// Overwrites what costs no further page.
     OVERWRITE_CHEAPLY = "PRAGMA secure_delete = FAST";
 }
+
+// What a repair has copied, whole tables. Not among the statements, since these walk on purpose. The first column is the key.
+pub(super) const REPAIRED_SESSIONS: &str = concat!("SELECT ", session_columns!(), " FROM sessions");
+pub(super) const REPAIRED_AGENTS: &str = concat!("SELECT ", agent_columns!(), " FROM agents");
+pub(super) const REPAIRED_RUNS: &str = concat!("SELECT ", run_columns!(), " FROM runs");
+pub(super) const REPAIRED_NODES: &str = concat!("SELECT ", node_columns!(), " FROM nodes");
+pub(super) const REPAIRED_EVENTS: &str = concat!("SELECT ", event_columns!(), " FROM events");
+pub(super) const REPAIRED_ARTIFACTS: &str = concat!("SELECT ", artifact_columns!(), " FROM artifacts");
+pub(super) const REPAIRED_BLOBS: &str = "SELECT hash, bytes, session_id FROM blobs";
+pub(super) const REPAIRED_FILE_VERSIONS: &str =
+    "SELECT path, agent_id, hash, written, seen_at, session_id FROM file_versions";
 
 /// The index of words: it knows words and places, not the text. Not among the statements, since those are planned on a database
 /// that has it.

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::database;
+use super::database::{self, Readable};
 use super::fault::{Outcome, Site};
 use super::ownership::Claimant;
 use super::readers::Readers;
+use super::repair::{self, Repaired};
 use super::writer::Writer;
 use crate::error::StoreError;
 use crate::settings::{Clock, StoreSettings};
@@ -45,7 +46,8 @@ impl SqliteStore {
             move || database::open_to_write(&site, &clock)
         };
         let writer = Writer::start(Arc::clone(&site), open).await?;
-        Ok(Self::over(site, writer, sessions_dir, clock))
+        let readers = Readers::new(Arc::clone(&site));
+        Ok(Self::over(site, writer, readers, sessions_dir, clock))
     }
 
     /// Whether nothing was ever stored there: opening would make the database. What is wrong with a file that exists is for
@@ -69,17 +71,31 @@ impl SqliteStore {
         if !matches!(error, StoreError::ReadOnly { .. } | StoreError::DiskFull { .. } | StoreError::CannotOpen { .. }) {
             return Err(error);
         }
-        let Some(site) = blocking(move || database::readable(&database, busy_timeout)).await? else {
+        let Some(readable) = blocking(move || database::readable(&database, busy_timeout)).await? else {
             return Err(error);
         };
+        let Readable { site, conn, index } = readable;
         let site = Arc::new(site);
         let writer = Writer::refusing(Arc::clone(&site), error);
-        Ok(Self::over(site, writer, sessions_dir, clock))
+        let readers = Readers::with(Arc::clone(&site), conn, index);
+        Ok(Self::over(site, writer, readers, sessions_dir, clock))
     }
 
-    fn over(site: Arc<Site>, writer: Writer, sessions_dir: PathBuf, clock: Clock) -> Self {
+    /// Makes a new database of what a damaged one still gives, and puts it in its place. The damaged one is set aside, unchanged.
+    /// Copies that a tool made with `.dump` or `.recover` are taken as well.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`] while somebody uses the database; [`StoreError::ForeignFile`] if it has none of our tables; see
+    /// [`StoreError`]. The files are as they were then.
+    pub async fn repair(settings: StoreSettings) -> Result<Repaired, StoreError> {
+        let StoreSettings { database, busy_timeout, clock, .. } = settings;
+        require_absolute(&database)?;
+        blocking(move || repair::repair(&database, &Site::new(&database, busy_timeout), &clock)).await?
+    }
+
+    fn over(site: Arc<Site>, writer: Writer, readers: Readers, sessions_dir: PathBuf, clock: Clock) -> Self {
         let claimant = Claimant::new(sessions_dir.clone(), clock.clone());
-        Self { readers: Readers::new(Arc::clone(&site)), site, writer, claimant, sessions_dir, clock }
+        Self { readers, site, writer, claimant, sessions_dir, clock }
     }
 }
 

@@ -108,6 +108,29 @@ pub(super) fn remove(conn: &Connection, sessions_dir: &Path, file: &StrayFile) -
     }
 }
 
+/// Removes the folder of a session that has no row.
+pub(super) fn remove_remains(
+    conn: &Connection,
+    sessions_dir: &Path,
+    session_id: &SessionId,
+) -> Outcome<Option<DeletedArtifacts>> {
+    let folder = sessions_dir.join(session_id.as_str());
+    let has_row = || exists(conn, sql::SESSION_IS_HERE, [session_id.as_str()]);
+    // A link holds nothing, and its lock would lie elsewhere.
+    if !folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()) || has_row()? {
+        return Ok(None);
+    }
+    // Whoever makes a session holds its lock before its row is seen.
+    let Some(_lock) = lock::try_take(sessions_dir, session_id)? else {
+        return Err(StoreError::SessionActive { session_id: session_id.clone(), owner: None }.into());
+    };
+    if has_row()? {
+        return Ok(None);
+    }
+    let removed = remove_session(&folder);
+    Ok(Some(DeletedArtifacts { deleted: Vec::new(), bytes: removed.bytes, failures: removed.failures }))
+}
+
 fn done(removed: Removed) -> Outcome<bool> {
     match removed.failures.into_iter().next() {
         None => Ok(true),

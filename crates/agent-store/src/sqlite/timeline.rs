@@ -6,13 +6,15 @@
 use std::path::Path;
 
 use agent_protocol::{AgentId, NodeId, RunId, SessionId};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params};
 
 use super::decode::{self, EventReader};
 use super::fault::Outcome;
+use super::fields::Fields;
 use super::read::{self, all, exists};
 use super::sql;
-use crate::archive::{ReplayCursor, ReplayPage, ReplayScope};
+use crate::archive::{DamagedEntry, ReplayCursor, ReplayPage, ReplayScope};
 use crate::error::StoreError;
 
 /// Events on a page.
@@ -29,10 +31,12 @@ pub(super) fn replay(
     after: ReplayCursor,
 ) -> Outcome<ReplayPage> {
     let span = Span::of(conn, scope)?;
-    let page = ReplayPage { events: Vec::new(), nodes: Vec::new(), artifacts: Vec::new(), next: None };
+    let page =
+        ReplayPage { events: Vec::new(), nodes: Vec::new(), artifacts: Vec::new(), damaged: Vec::new(), next: None };
     let mut filling = Filling { conn, span: &span, page, bytes: 0, at: after };
     if after == ReplayCursor::default() {
         filling.at.node_seq = span.node_before(conn)?;
+        filling.tell_misplaced()?;
     }
     let full = filling.take_events()? || (span.is_open(conn)? && filling.take_nodes(END)?);
     filling.take_artifacts(sessions_dir, after, full)?;
@@ -101,12 +105,30 @@ impl Span {
 
     fn has_node(&self, row: &Row<'_>) -> Outcome<bool> {
         // Columns of NODES; what does not belong here is not even decoded.
-        let is = |at, wanted: Option<&str>| -> Outcome<bool> {
-            Ok(wanted.is_none_or(|wanted| row.get_ref(at).is_ok_and(|value| value.as_str() == Ok(wanted))))
+        let is = |at, wanted: Option<&str>, prefix: &str| -> Outcome<bool> {
+            let own = |wanted| match row.get_ref(at).map(|value| value.as_str()) {
+                // What names nobody is damaged, and told.
+                Ok(Ok(named)) => named == wanted || !named.starts_with(prefix),
+                _ => true,
+            };
+            Ok(wanted.is_none_or(own))
         };
-        Ok(is(4, self.agent())? && is(5, self.run())?)
+        Ok(is(4, self.agent(), AgentId::PREFIX)? && is(5, self.run(), RunId::PREFIX)?)
     }
 }
+
+/// The place that a column holds; 0 where it holds none. A damaged one may be a fraction.
+fn place(row: &Row<'_>, column: usize) -> u64 {
+    match row.get_ref(column) {
+        Ok(ValueRef::Integer(place)) => u64::try_from(place).unwrap_or(0),
+        Ok(ValueRef::Real(place)) => (place as u64).min(END),
+        _ => 0,
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("it has no place among the others")]
+struct NoPlace;
 
 /// A page being filled.
 struct Filling<'a> {
@@ -123,6 +145,10 @@ impl Filling<'_> {
     fn take_events(&mut self) -> Outcome<bool> {
         let conn = self.conn;
         let (span, limit) = (self.span, EVENTS as u64 + 1);
+        if self.at.seq >= END {
+            return Ok(false);
+        }
+        let mut taken = 0;
         let mut statement;
         let mut rows = if let Some(run) = span.run() {
             let after = self.run_seq()?;
@@ -137,10 +163,18 @@ impl Filling<'_> {
         let mut named: Option<NodeId> = None;
         while let Some(row) = rows.next()? {
             let size = decode::event_size(row);
-            if self.page.events.len() == EVENTS || !self.has_room(size) {
+            if taken == EVENTS || !self.has_room(size) {
                 return Ok(true);
             }
-            let event = reader.event(row)?;
+            taken += 1;
+            let event = match reader.event(row) {
+                Ok(event) => event,
+                Err(error) => {
+                    self.damaged(error);
+                    self.at.seq = place(row, 1).max(self.at.seq);
+                    continue;
+                }
+            };
             if event.node_id.is_some() && event.node_id != named {
                 named.clone_from(&event.node_id);
                 // The event stays with the nodes it names, even where these have filled the page.
@@ -163,6 +197,8 @@ impl Filling<'_> {
         let (session, seq) = (self.span.session_id.as_str(), self.at.seq);
         let found = self.conn.prepare_cached(sql::RUN_SEQ_OF_EVENT)?.query_row(params![session, seq], |row| row.get(0));
         match found {
+            // It is told as misplaced, and what comes behind it cannot be known.
+            Err(rusqlite::Error::InvalidColumnType(..) | rusqlite::Error::IntegralValueOutOfRange(..)) => Ok(END),
             Err(rusqlite::Error::QueryReturnedNoRows) => {
                 let (session_id, id) = (self.span.session_id.clone(), seq.to_string());
                 Err(StoreError::NotInSession { session_id, kind: "event numbered", id }.into())
@@ -179,7 +215,7 @@ impl Filling<'_> {
         let mut rows = statement.query([node_id.as_str()])?;
         match rows.next()? {
             Some(row) => {
-                let place = row.get(0)?;
+                let place = place(row, 0);
                 self.take_nodes(place)
             }
             None => Ok(false),
@@ -200,9 +236,12 @@ impl Filling<'_> {
                     return Ok(true);
                 }
                 self.bytes += size;
-                self.page.nodes.push(decode::node(row)?);
+                match decode::node(row) {
+                    Ok(node) => self.page.nodes.push(node),
+                    Err(error) => self.damaged(error),
+                }
             }
-            self.at.node_seq = row.get(2)?;
+            self.at.node_seq = place(row, 2).max(self.at.node_seq);
         }
         Ok(false)
     }
@@ -221,13 +260,48 @@ impl Filling<'_> {
         } else {
             self.span.to
         };
-        if full && self.at.seq == after.seq {
+        if after.seq >= END || (full && self.at.seq == after.seq) {
             // Nodes alone have filled it.
             return Ok(());
         }
         let span = self.span;
         let params = params![span.session_id.as_str(), from, to, span.agent(), span.run()];
-        self.page.artifacts = all(self.conn, sql::ARTIFACT_SPAN, params, |row| decode::artifact(row, sessions_dir))?;
+        let read = |row: &Row<'_>| Ok(decode::artifact(row, sessions_dir));
+        for artifact in all(self.conn, sql::ARTIFACT_SPAN, params, read)? {
+            match artifact {
+                Ok(artifact) => self.page.artifacts.push(artifact),
+                Err(error) => self.damaged(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// A row that cannot be read stands where it would have stood.
+    fn damaged(&mut self, error: StoreError) {
+        self.page.damaged.push(DamagedEntry { after: self.at.seq, error });
+    }
+
+    /// Rows that have no place come first, where the whole of a session or run is asked for.
+    fn tell_misplaced(&mut self) -> Outcome<()> {
+        let (session, run) = (self.span.session_id.as_str(), self.span.run());
+        let wanted: &[(&'static str, &'static str, &str)] = match run {
+            Some(run) => &[("events", sql::MISPLACED_RUN_EVENTS, run)],
+            None if self.span.from == 1 => &[
+                ("events", sql::MISPLACED_EVENTS, session),
+                ("nodes", sql::MISPLACED_NODES, session),
+                ("artifacts", sql::MISPLACED_ARTIFACTS, session),
+            ],
+            None => &[],
+        };
+        for (table, sql, of) in wanted {
+            // All of them are damaged, whatever the place holds instead.
+            let misplaced = all(self.conn, sql, [*of], |row| {
+                let mut fields = Fields::of(table, row);
+                let _ = fields.text();
+                Ok(fields.count::<u64>().err().unwrap_or_else(|| fields.corrupt(NoPlace)))
+            });
+            misplaced?.into_iter().for_each(|error| self.damaged(error));
+        }
         Ok(())
     }
 

@@ -10,9 +10,11 @@ use std::thread;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::database::Opened;
 use super::fault::{Fault, Outcome, Site};
 use super::sql;
 use crate::error::StoreError;
+use crate::limit::Limit;
 
 /// Pieces of work that may wait before callers do.
 const QUEUE: usize = 128;
@@ -39,28 +41,31 @@ impl Writer {
     /// Starts the thread. It opens its connection itself, and ends when the writer is closed or dropped.
     pub(super) async fn start(
         site: Arc<Site>,
-        open: impl FnOnce() -> Result<Connection, StoreError> + Send + 'static,
+        open: impl FnOnce() -> Result<Opened, StoreError> + Send + 'static,
     ) -> Result<Self, StoreError> {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let (opened, ready) = oneshot::channel();
         let (alive, ended) = watch::channel(());
+        let in_thread = Arc::clone(&site);
         let main = move || {
             let _alive = alive;
             match open() {
-                Ok(conn) => {
+                Ok(database) => {
                     // Nobody waits any more if the opening was cancelled; the queue is gone then, too.
                     let _ = opened.send(Ok(()));
-                    serve(&conn, jobs);
+                    serve(&mut Served { database, site: in_thread }, jobs);
                 }
                 Err(error) => {
                     let _ = opened.send(Err(error));
                 }
             }
         };
-        thread::Builder::new().name("session-store".to_owned()).spawn(main).map_err(|error| StoreError::Database {
-            step: "start the writer",
-            path: site.path.clone(),
-            source: Arc::new(error),
+        thread::Builder::new().name("session-store".to_owned()).spawn(main).map_err(|error| {
+            let (step, path) = ("start the writer of", site.path.clone());
+            match Limit::behind(&error) {
+                Some(limit) => StoreError::LimitReached { step, path, limit },
+                None => StoreError::Database { step, path, source: Arc::new(error) },
+            }
         })?;
         ready.await.map_err(|_| StoreError::Closed)??;
         Ok(Self { site, queue, ended, refused: None })
@@ -99,8 +104,14 @@ impl Writer {
     }
 }
 
-/// Works until the writer is closed or dropped, then closes the connection.
-fn serve(conn: &Connection, mut queue: mpsc::Receiver<Message>) {
+/// What the thread works with.
+struct Served {
+    database: Opened,
+    site: Arc<Site>,
+}
+
+/// Works until the writer is closed or dropped.
+fn serve(served: &mut Served, mut queue: mpsc::Receiver<Message>) {
     let mut messages = Vec::with_capacity(BATCH);
     while queue.blocking_recv_many(&mut messages, BATCH) > 0 {
         let mut jobs = Vec::with_capacity(messages.len());
@@ -110,18 +121,20 @@ fn serve(conn: &Connection, mut queue: mpsc::Receiver<Message>) {
                 Message::Close => queue.close(), // What waits is still handed out.
             }
         }
-        work_off(conn, jobs);
+        work_off(served, jobs);
     }
 }
 
-fn work_off(conn: &Connection, mut jobs: Vec<Box<dyn Job>>) {
+fn work_off(served: &mut Served, mut jobs: Vec<Box<dyn Job>>) {
     let done = match jobs.as_mut_slice() {
         [] => return,
-        [job] => transaction(conn, || {
+        [job] => transaction(served, |conn| {
             job.run(conn)?;
             Ok(())
         }),
-        several => transaction(conn, || several.iter_mut().try_for_each(|job| behind_savepoint(conn, job.as_mut()))),
+        several => {
+            transaction(served, |conn| several.iter_mut().try_for_each(|job| behind_savepoint(conn, job.as_mut())))
+        }
     };
     match done {
         Ok(()) => jobs.into_iter().for_each(|job| job.report(None)),
@@ -129,14 +142,15 @@ fn work_off(conn: &Connection, mut jobs: Vec<Box<dyn Job>>) {
         Err(fault) if fault.is_busy() || jobs.len() == 1 => {
             jobs.into_iter().for_each(|job| job.report(Some(fault.clone())))
         }
-        Err(_) => jobs.into_iter().for_each(|job| work_off(conn, vec![job])),
+        Err(_) => jobs.into_iter().for_each(|job| work_off(served, vec![job])),
     }
 }
 
 /// Runs `work` between BEGIN and COMMIT. If either or the work fails, nothing of it remains.
-fn transaction(conn: &Connection, work: impl FnOnce() -> Outcome<()>) -> Outcome<()> {
+fn transaction(served: &mut Served, work: impl FnOnce(&Connection) -> Outcome<()>) -> Outcome<()> {
+    let Served { database: Opened { conn, ground }, site } = served;
     step(conn, sql::BEGIN)?;
-    let done = work().and_then(|()| step(conn, sql::COMMIT));
+    let done = ground.hold(site).and_then(|()| work(conn)).and_then(|()| step(conn, sql::COMMIT));
     if done.is_err() && !conn.is_autocommit() {
         // If even this fails, the next BEGIN says so.
         let _ = step(conn, sql::ROLLBACK);

@@ -6,10 +6,10 @@ use agent_store::{
 };
 use serde_json::json;
 
-use crate::support::{Internal, Place, Writing, event, node, session_id, stands};
+use crate::support::{Internal, Place, Writing, event, node, session_id, stands, whole};
 
 async fn listed(store: &SqliteStore) -> Vec<String> {
-    let all = store.list_sessions(&SessionFilter::default(), 9, 0).await.unwrap();
+    let all = whole(store.list_sessions(&SessionFilter::default(), 9, 0).await.unwrap());
     all.into_iter().map(|summary| summary.session.session_id.to_string()).collect()
 }
 
@@ -18,7 +18,7 @@ async fn summary(store: &SqliteStore, writing: &Writing) -> SessionSummary {
 }
 
 async fn hits(store: &SqliteStore, words: &str) -> usize {
-    store.search(words, &SessionFilter::default(), 9, 0).await.unwrap().len()
+    whole(store.search(words, &SessionFilter::default(), 9, 0).await.unwrap().hits).len()
 }
 
 /// What an agent says in a node of its own tree.
@@ -53,7 +53,7 @@ async fn an_internal_run_is_stored_in_its_own_name() {
     ];
     let done = store.commit(&writing.lease, internal.commit(writes)).await.unwrap();
     assert_eq!((done.events[0].seq, done.events[0].run_seq), (Some(3), Some(2)));
-    let agents = store.agents(writing.session()).await.unwrap();
+    let agents = whole(store.agents(writing.session()).await.unwrap());
     assert_eq!(
         agents.iter().map(|agent| agent.agent_id.clone()).collect::<Vec<_>>(),
         [writing.agent(), internal.agent.clone()]
@@ -93,7 +93,7 @@ async fn internal_runs_do_not_describe_their_session() {
     assert_eq!((hits(&store, "summarise").await, hits(&store, "condensed").await), (0, 0));
     a.say(&store, 1, &["condensed by hand"]).await;
     assert_eq!(hits(&store, "condensed").await, 1);
-    assert_eq!(store.search("condensed", &SessionFilter::default(), 9, 0).await.unwrap()[0].nodes, 1);
+    assert_eq!(whole(store.search("condensed", &SessionFilter::default(), 9, 0).await.unwrap().hits)[0].nodes, 1);
 
     let a = a.next_run(&store, "a2").await;
     let after = summary(&store, &a).await;

@@ -6,7 +6,7 @@ use agent_protocol::{AgentId, EventType, NodeId, RunId};
 use agent_store::{ClaimedSession, FileVersion, SessionArchive, SessionFilter, SessionStore, SqliteStore};
 use rusqlite::Connection;
 
-use crate::support::{Place, session_id};
+use crate::support::{Place, session_id, whole};
 
 const SQL: &str = include_str!("../../../soong-agent/tests/fixtures/before_agents/sessions.sql");
 const FIRST: &str = "sess_01a22f818885732896f5625d215a6a74";
@@ -113,10 +113,10 @@ async fn claim(store: &SqliteStore) -> ClaimedSession {
 async fn it_is_claimed_listed_and_searched() {
     let place = made("before-agents-claim");
     let store = place.open().await;
-    let listed = store.list_sessions(&SessionFilter::default(), 9, 0).await.unwrap();
+    let listed = whole(store.list_sessions(&SessionFilter::default(), 9, 0).await.unwrap());
     let listed: Vec<_> = listed.iter().map(|it| (it.session.session_id.as_str(), it.runs)).collect();
     assert_eq!(listed, [(SECOND, 2), (FIRST, 4)]);
-    let hits = store.search("ristretto", &SessionFilter::default(), 9, 0).await.unwrap();
+    let hits = whole(store.search("ristretto", &SessionFilter::default(), 9, 0).await.unwrap().hits);
     assert_eq!(hits.iter().map(|hit| hit.summary.session.session_id.as_str()).collect::<Vec<_>>(), [FIRST]);
 
     let ClaimedSession { row, root, lease, unfinished, written_files } = claim(&store).await;

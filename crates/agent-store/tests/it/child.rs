@@ -8,7 +8,7 @@ use std::time::Duration;
 use agent_store::{ArtifactWriter, SessionArchive, SessionFilter, SessionStore};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use crate::support::{Writing, new_session, open_in, run_id, session_id};
+use crate::support::{Writing, new_session, open_in, run_id, session_id, whole};
 
 const ROLE: &str = "AGENT_STORE_TEST_ROLE";
 const FOLDER: &str = "AGENT_STORE_TEST_FOLDER";
@@ -84,7 +84,7 @@ async fn make(folder: &Path, name: &str) {
 /// Searches for the word `name` and says in how many sessions it occurs.
 async fn search(folder: &Path, name: &str) {
     let store = open_in(folder, Duration::from_secs(60)).await.unwrap();
-    let hits = store.search(name, &SessionFilter::default(), u32::MAX, 0).await.unwrap();
+    let hits = whole(store.search(name, &SessionFilter::default(), u32::MAX, 0).await.unwrap().hits);
     say(&hits.len().to_string());
 }
 

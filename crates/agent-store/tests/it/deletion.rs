@@ -10,7 +10,7 @@ use agent_store::{
 };
 
 use crate::child::Child;
-use crate::support::{Place, Writing, fact, session_id};
+use crate::support::{Place, Writing, fact, session_id, whole};
 
 /// Everything a session has, each thing with this word in it.
 async fn fill(place: &Place, store: &SqliteStore, name: &str, word: &str) -> Writing {
@@ -72,7 +72,7 @@ async fn a_session_is_deleted_with_all_that_belongs_to_it() {
     let id = session_id("sess_gone");
     assert_eq!(store.session(&id).await.unwrap(), None);
     assert_eq!((store.run(&run).await.unwrap(), store.node(&run.node(1)).await.unwrap()), (None, None));
-    assert!(store.events(&id, 0, 9).await.unwrap().is_empty() && store.agents(&id).await.unwrap().is_empty());
+    assert!(store.events(&id, 0, 9).await.unwrap().is_empty() && whole(store.agents(&id).await.unwrap()).is_empty());
     assert_eq!(store.blob(&id, &ContentHash::of(b"xyzzygoneword")).await.unwrap(), None);
     assert!(store.file_versions(&id, &crate::support::agent_id("sess_gone")).await.unwrap().is_empty());
     assert!(store.written_files(&id).await.unwrap().is_empty());
@@ -81,7 +81,7 @@ async fn a_session_is_deleted_with_all_that_belongs_to_it() {
     assert!(matches!(error, StoreError::SessionNotFound { .. }), "{error:?}");
 
     assert_eq!(everything(&store, "sess_kept").await, before);
-    let listed = store.list_sessions(&SessionFilter::default(), 9, 0).await.unwrap();
+    let listed = whole(store.list_sessions(&SessionFilter::default(), 9, 0).await.unwrap());
     assert_eq!(listed.iter().map(|s| s.session.session_id.as_str()).collect::<Vec<_>>(), ["sess_kept"]);
     assert!(listed[0].session.parent_session_id.is_some() && before.artifacts[0].path.exists());
     store.commit(&kept.lease, kept.commit(vec![])).await.unwrap();
@@ -101,7 +101,7 @@ async fn deleted_text_is_nowhere() {
             writing.say(&store, n, &[&text]).await;
         }
     }
-    assert_eq!(store.search("xyzzygoneword", &SessionFilter::default(), 9, 0).await.unwrap().len(), 1);
+    assert_eq!(whole(store.search("xyzzygoneword", &SessionFilter::default(), 9, 0).await.unwrap().hits).len(), 1);
     assert!(files_with(&place, "xyzzygoneword").len() > 1);
     let deleted = store.delete_session(gone.lease).await.unwrap();
     assert_eq!(deleted.failures, []);
@@ -109,7 +109,7 @@ async fn deleted_text_is_nowhere() {
     assert_eq!(files_with(&place, "goneword"), Vec::<String>::new());
     assert_eq!(files_with(&place, "sess_gone"), Vec::<String>::new());
     assert!(files_with(&place, "xyzzykeptword").contains(&"sessions.sqlite".to_owned()));
-    assert_eq!(store.search("xyzzykeptword", &SessionFilter::default(), 9, 0).await.unwrap().len(), 1);
+    assert_eq!(whole(store.search("xyzzykeptword", &SessionFilter::default(), 9, 0).await.unwrap().hits).len(), 1);
     place.raw().execute_batch("INSERT INTO search_text (search_text) VALUES ('integrity-check')").unwrap();
 }
 

@@ -18,10 +18,12 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 
 use crate::child::Child;
-use crate::support::{Internal, NOW, Place, Writing, event, fact, new_session, node, open_at, run_id, session_id};
+use crate::support::{
+    Internal, NOW, Place, Writing, event, fact, new_session, node, open_at, run_id, session_id, whole,
+};
 
 async fn list(store: &SqliteStore, filter: &SessionFilter, limit: u32, offset: u32) -> Vec<SessionSummary> {
-    store.list_sessions(filter, limit, offset).await.unwrap()
+    whole(store.list_sessions(filter, limit, offset).await.unwrap())
 }
 
 async fn names(store: &SqliteStore) -> Vec<String> {
@@ -235,7 +237,7 @@ async fn nodes_and_agents_are_read() {
         .commit(&writing.lease, writing.commit(vec![agent("agent_b"), agent("agent_a"), writing.node(1, 0)]))
         .await
         .unwrap();
-    let agents = store.agents(writing.session()).await.unwrap();
+    let agents = whole(store.agents(writing.session()).await.unwrap());
     let ids: Vec<_> = agents.iter().map(|agent| agent.agent_id.as_str()).collect();
     assert_eq!(ids, ["agent_of_sess_1", "agent_b", "agent_a"]);
     let read = store.node(&writing.run.node(1)).await.unwrap().unwrap();

@@ -7,10 +7,10 @@ use agent_store::{NewSession, SearchHit, SessionArchive, SessionFilter, SessionS
 use serde_json::json;
 
 use crate::child::Child;
-use crate::support::{Place, Writing, new_session, node, run_id, session_id};
+use crate::support::{Place, Writing, new_session, node, run_id, session_id, whole};
 
 async fn search(store: &SqliteStore, words: &str) -> Vec<SearchHit> {
-    store.search(words, &SessionFilter::default(), u32::MAX, 0).await.unwrap()
+    whole(store.search(words, &SessionFilter::default(), u32::MAX, 0).await.unwrap().hits)
 }
 
 /// The sessions that are found, without `sess_`.
@@ -149,7 +149,7 @@ async fn a_hit_shows_the_best_node() {
 
     let in_p = SessionFilter { cwd: Some("/p".into()) };
     for (limit, offset, expected) in [(9, 0, vec!["sess_c", "sess_a"]), (1, 1, vec!["sess_a"]), (9, 2, vec![])] {
-        let hits = store.search("red", &in_p, limit, offset).await.unwrap();
+        let hits = whole(store.search("red", &in_p, limit, offset).await.unwrap().hits);
         assert_eq!(hits.iter().map(|hit| hit.summary.session.session_id.as_str()).collect::<Vec<_>>(), expected);
     }
     let first = store.claim_session(&session_id("sess_a"), None).await.unwrap().lease;

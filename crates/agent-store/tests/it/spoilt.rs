@@ -40,7 +40,9 @@ async fn read_all(store: &SqliteStore, writing: &Writing, artifact: &str) -> Res
     store.blob(session, &ContentHash::of(b"b")).await?;
     store.file_versions(session, &writing.agent()).await?;
     store.written_files(session).await?;
-    store.list_sessions(&SessionFilter::default(), 9, 0).await?;
+    for session in store.list_sessions(&SessionFilter::default(), 9, 0).await? {
+        session.map_err(|damaged| damaged.error)?;
+    }
     store.artifacts(session, None, 9).await?;
     Ok(())
 }

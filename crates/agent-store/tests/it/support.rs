@@ -17,6 +17,11 @@ use rusqlite::Connection;
 /// 2026-11-30T09:41:43.120Z.
 pub(crate) const NOW: u64 = 1_796_031_703_120;
 
+/// What could be read of a list, all of it.
+pub(crate) fn whole<T, E: std::fmt::Debug>(list: Vec<Result<T, E>>) -> Vec<T> {
+    list.into_iter().map(Result::unwrap).collect()
+}
+
 pub(crate) struct Place {
     pub(crate) folder: PathBuf,
 }

@@ -6,7 +6,7 @@ use agent_protocol::EventType;
 use agent_store::{ReplayCursor, ReplayScope, SessionArchive, SessionFilter, SessionStore};
 use rusqlite::Connection;
 
-use crate::support::{Place, session_id};
+use crate::support::{Place, session_id, whole};
 
 /// A database as version 1 of the schema left it.
 fn version_1(place: &Place) {
@@ -48,7 +48,7 @@ async fn a_database_of_version_1_is_brought_up_to_date() {
     let place = Place::new("version-1");
     version_1(&place);
     let store = place.open().await;
-    let listed = store.list_sessions(&SessionFilter::default(), 9, 0).await.unwrap();
+    let listed = whole(store.list_sessions(&SessionFilter::default(), 9, 0).await.unwrap());
     let sessions: Vec<_> = listed.iter().map(|summary| summary.session.session_id.as_str()).collect();
     // By the time of the last commit, then by id; a session without a run is the last.
     assert_eq!(sessions, ["sess_a", "sess_c", "sess_b", "sess_d"]);
@@ -59,7 +59,7 @@ async fn a_database_of_version_1_is_brought_up_to_date() {
     let id = session_id("sess_b");
     let runs = store.runs(&id, 9, 0).await.unwrap();
     assert_eq!(runs.iter().map(|run| run.run_id.as_str()).collect::<Vec<_>>(), ["run_b2", "run_b1"]);
-    let agents = store.agents(&id).await.unwrap();
+    let agents = whole(store.agents(&id).await.unwrap());
     assert_eq!(agents.iter().map(|agent| agent.agent_id.as_str()).collect::<Vec<_>>(), ["agent_b", "agent_a2"]);
 
     let scope = ReplayScope::Session { session_id: id.clone(), from_seq: None, to_seq: None, agent_id: None };
@@ -68,7 +68,7 @@ async fn a_database_of_version_1_is_brought_up_to_date() {
     let failed = store.last_event(&id, EventType::CompactFailed).await.unwrap().unwrap();
     assert_eq!(failed.event_id.as_str(), "evt_b2_3");
     assert_eq!(store.artifacts(&id, None, 9).await.unwrap()[0].place.seq, 0);
-    let hits = store.search("old question", &SessionFilter::default(), 9, 0).await.unwrap();
+    let hits = whole(store.search("old question", &SessionFilter::default(), 9, 0).await.unwrap().hits);
     assert_eq!(hits.len(), 1);
 
     let lease = store.claim_session(&id, None).await.unwrap().lease;
@@ -78,6 +78,6 @@ async fn a_database_of_version_1_is_brought_up_to_date() {
     run.agent_id = agent_protocol::AgentId::parse("agent_b").unwrap();
     commit.agent_id = run.agent_id.clone();
     store.commit(&writing.lease, commit).await.unwrap();
-    let listed = store.list_sessions(&SessionFilter::default(), 1, 0).await.unwrap();
+    let listed = whole(store.list_sessions(&SessionFilter::default(), 1, 0).await.unwrap());
     assert_eq!(listed[0].session.session_id, id);
 }

@@ -101,8 +101,22 @@ impl Location {
 
     /// Reads and checks the configuration. Creates nothing.
     pub(crate) fn load(&self, environment: Environment) -> Result<Loaded, BuildError> {
+        let project = environment.project(self.project_dir.as_deref())?;
+        self.load_for(environment, project)
+    }
+
+    /// The same for who only looks: a current folder that is gone is a project in which there is nothing.
+    pub(crate) fn load_to_look(&self, environment: Environment) -> Result<Loaded, BuildError> {
+        let project = match (&self.project_dir, environment.lost_current_dir()) {
+            (None, Some(lost)) => lost,
+            (given, _) => environment.project(given.as_deref())?,
+        };
+        self.load_for(environment, project)
+    }
+
+    fn load_for(&self, environment: Environment, project: PathBuf) -> Result<Loaded, BuildError> {
         let home = environment.home(self.home_dir.as_deref())?;
-        let places = Places { home, project: environment.project(self.project_dir.as_deref())? };
+        let places = Places { home, project };
         let (config, origin) = match &self.config {
             ConfigSource::Home => read(&places.home.join(CONFIG_FILE), &places)?,
             ConfigSource::File(path) => read(&environment.absolute(path)?, &places)?,

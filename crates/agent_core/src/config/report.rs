@@ -58,7 +58,7 @@ pub fn template() -> &'static str {
 /// # Errors
 /// Everything `build` would refuse before it opens the session store.
 pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
-    let loaded = location.load(Environment::look())?;
+    let loaded = location.load_to_look(Environment::look())?;
     let settings = loaded.settings();
     let model = &loaded.config.model;
     let (roles, providers) = (settings.roles()?, SharedProviders::from(ProviderRegistry::with_builtin()));

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use agent_archive::{
-    Archive, ArtifactCleanup, CleanupResult, Replay, RunInspection, SessionHit, SessionListing, TurnInspection,
+    Archive, ArtifactCleanup, CleanupResult, FoundSessions, Replay, RunInspection, SessionListing, TurnInspection,
 };
 use agent_llm::{ProviderError, ProviderFactory, SharedProviders};
 use agent_policy::{DefinitionError, DefinitionRegistry};
@@ -12,7 +12,7 @@ use agent_protocol::{
     RuntimeEvent, SessionId, ToolDefinition,
 };
 use agent_runtime::{Background, RunHandle, Runtime, RuntimeError, StartOptions, UserMessage};
-use agent_store::{DeletedArtifacts, DeletedSession, SessionFilter};
+use agent_store::{DamagedSession, DeletedArtifacts, DeletedSession, SessionFilter};
 use agent_tool::{CallContext, FnTool, HandlerReply, RegisterError, Tool};
 use futures::FutureExt;
 
@@ -112,7 +112,11 @@ impl AgentRuntime {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub async fn list_sessions(&self, limit: u32, offset: u32) -> Result<Vec<SessionListing>, RuntimeError> {
+    pub async fn list_sessions(
+        &self,
+        limit: u32,
+        offset: u32,
+    ) -> Result<Vec<Result<SessionListing, DamagedSession>>, RuntimeError> {
         Ok(self.archive.list_sessions(&SessionFilter::default(), limit, offset).await?)
     }
 
@@ -129,7 +133,7 @@ impl AgentRuntime {
     ///
     /// # Errors
     /// If there is no word in `words`, or the store cannot be read.
-    pub async fn search_sessions(&self, words: &str, limit: u32, offset: u32) -> Result<Vec<SessionHit>, RuntimeError> {
+    pub async fn search_sessions(&self, words: &str, limit: u32, offset: u32) -> Result<FoundSessions, RuntimeError> {
         Ok(self.archive.search_sessions(words, &SessionFilter::default(), limit, offset).await?)
     }
 

@@ -33,7 +33,7 @@ pub struct ToolStatus {
 /// # Errors
 /// What is wrong with the configuration.
 pub fn inspect(location: &Location) -> Result<Vec<ToolStatus>, BuildError> {
-    let loaded = location.load(Environment::look())?;
+    let loaded = location.load_to_look(Environment::look())?;
     let settings = loaded.settings();
     let rules = Arc::new(settings.rules()?);
     let (roles, providers) = (settings.roles()?, SharedProviders::from(ProviderRegistry::with_builtin()));

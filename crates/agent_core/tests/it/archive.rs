@@ -13,7 +13,7 @@ use agent_testkit::{Call, Protocol, Reply};
 use serde_json::json;
 
 use crate::stored::{Stored, big_call, big_tool, node};
-use crate::support::{World, run, run_in};
+use crate::support::{World, run, run_in, whole};
 
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 
@@ -163,9 +163,9 @@ async fn secrets_are_not_shown() {
             .all(|node| node.metadata.get("redacted") == Some(&json!(true)) || node.role.as_str() == "assistant")
     );
     for text in [
-        format!("{:?}", runtime.list_sessions(10, 0).await.unwrap()),
+        format!("{:?}", whole(runtime.list_sessions(10, 0).await.unwrap())),
         format!("{:?}", archive.session(id).await.unwrap()),
-        format!("{:?}", runtime.search_sessions("token notes", 10, 0).await.unwrap()),
+        format!("{:?}", whole(runtime.search_sessions("token notes", 10, 0).await.unwrap().hits)),
     ] {
         assert!(!text.contains(TOKEN) && text.contains(id.as_str()), "{text}");
     }
@@ -189,12 +189,12 @@ async fn sessions_are_listed() {
     let ids = |listed: &[agent_core::archive::SessionListing]| -> Vec<SessionId> {
         listed.iter().map(|listing| listing.summary.session.session_id.clone()).collect()
     };
-    let all = runtime.list_sessions(10, 0).await.unwrap();
+    let all = whole(runtime.list_sessions(10, 0).await.unwrap());
     let order = [first.session_id.clone(), third.session_id.clone(), second.session_id.clone()];
     assert_eq!(ids(&all), order);
-    assert_eq!(ids(&runtime.list_sessions(1, 1).await.unwrap()), order[1..2]);
+    assert_eq!(ids(&whole(runtime.list_sessions(1, 1).await.unwrap())), order[1..2]);
     let filter = SessionFilter { cwd: Some(world.home.project.display().to_string()) };
-    assert_eq!(ids(&runtime.archive().list_sessions(&filter, 10, 0).await.unwrap()), order[..2]);
+    assert_eq!(ids(&whole(runtime.archive().list_sessions(&filter, 10, 0).await.unwrap())), order[..2]);
     assert_eq!(all[0].summary.first_message.as_deref(), Some("First project question."));
     assert_eq!((all[0].summary.runs, all[0].standing), (2, Standing::Ended(agent_core::runtime::RunStatus::Completed)));
     for listing in &all {
@@ -203,7 +203,7 @@ async fn sessions_are_listed() {
     let id = second.session_id.as_str();
     assert_eq!(*runtime.sessions_beginning(&id[..id.len() - 1], 9).await.unwrap(), order[2..]);
     assert_eq!(runtime.archive().sessions_beginning("sess_", 2).await.unwrap().len(), 2);
-    let hits = runtime.search_sessions("second", 10, 0).await.unwrap();
+    let hits = whole(runtime.search_sessions("second", 10, 0).await.unwrap().hits);
     assert_eq!(
         hits.iter().map(|hit| &hit.listing.summary.session.session_id).collect::<Vec<_>>(),
         [&second.session_id]
@@ -222,12 +222,15 @@ async fn a_crash_is_seen() {
     let id = kept.id().clone();
     let at_work = archive.session(&id).await.unwrap();
     assert_eq!((at_work.standing, at_work.owner.unwrap().pid), (Standing::Running, std::process::id()));
-    assert_eq!(archive.list_sessions(&SessionFilter::default(), 9, 0).await.unwrap()[0].standing, Standing::Running);
+    assert_eq!(
+        whole(archive.list_sessions(&SessionFilter::default(), 9, 0).await.unwrap())[0].standing,
+        Standing::Running
+    );
     stored.die([kept]).await;
     let gone = archive.session(&id).await.unwrap();
     assert_eq!((gone.standing, gone.owner), (Standing::Interrupted, None));
     assert_eq!(
-        archive.list_sessions(&SessionFilter::default(), 9, 0).await.unwrap()[0].standing,
+        whole(archive.list_sessions(&SessionFilter::default(), 9, 0).await.unwrap())[0].standing,
         Standing::Interrupted
     );
     archive.close().await;
@@ -265,7 +268,7 @@ async fn what_is_not_there() {
     runtime.close().await;
     let archive = archive(&world).await;
     assert!(
-        archive.list_sessions(&SessionFilter::default(), 9, 0).await.unwrap().is_empty(),
+        whole(archive.list_sessions(&SessionFilter::default(), 9, 0).await.unwrap()).is_empty(),
         "a database without sessions"
     );
     archive.close().await;

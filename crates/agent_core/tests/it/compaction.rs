@@ -11,7 +11,7 @@ use agent_core::{AgentRuntime, EventType, StartOptions};
 use agent_testkit::{Call, Gate, Protocol, RecordedRequest, Reply};
 use serde_json::json;
 
-use crate::support::{Ran, World, run, run_in, watch};
+use crate::support::{Ran, World, run, run_in, watch, whole};
 
 const SUMMARY: &str =
     "## Goal\n- read data.txt\n\n## Progress\n- Done: some of it\n- Open: the rest\n\n## Next Steps\n- read on";
@@ -72,7 +72,7 @@ fn holding_the_first_summary(world: &World) -> Gate {
 
 /// The nodes of a session's active path.
 async fn path(runtime: &AgentRuntime, session: &SessionId) -> Vec<agent_core::session::Node> {
-    let listed = runtime.archive().list_sessions(&SessionFilter::default(), 10, 0).await.unwrap();
+    let listed = whole(runtime.archive().list_sessions(&SessionFilter::default(), 10, 0).await.unwrap());
     let row = listed.into_iter().find(|row| row.summary.session.session_id == *session).unwrap();
     runtime.get_node_path(&row.summary.session.active_node_id.unwrap()).await.unwrap()
 }
@@ -245,7 +245,7 @@ async fn a_session_that_goes_away() {
     runtime.delete_session(&ran.session_id).await.unwrap();
     gate.release_all();
     runtime.background_work().await;
-    assert!(runtime.list_sessions(10, 0).await.unwrap().is_empty());
+    assert!(whole(runtime.list_sessions(10, 0).await.unwrap()).is_empty());
     runtime.close().await;
 }
 

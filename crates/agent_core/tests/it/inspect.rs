@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::stored::Stored;
-use crate::support::{Ran, World, counting, run, run_in};
+use crate::support::{Ran, World, counting, run, run_in, whole};
 
 /// An adapter that keeps what it is asked, and answers as it is told; a summary it gives by itself.
 struct Recorder {
@@ -144,7 +144,7 @@ async fn past_requests_are_rebuilt() {
     let mut runs: Vec<_> = [first, second, third].map(|ran| ran.events[0].run_id.clone().unwrap()).into();
     let seen = asked.lock().unwrap().clone();
     assert_eq!(compare(&runtime.archive(), &runs, &seen).await, seen.len());
-    let session_id = runtime.archive().list_sessions(&SessionFilter::default(), 1, 0).await.unwrap().remove(0);
+    let session_id = whole(runtime.archive().list_sessions(&SessionFilter::default(), 1, 0).await.unwrap()).remove(0);
     let session_id = session_id.summary.session.session_id;
     runtime.close().await;
 
@@ -251,6 +251,7 @@ async fn told(archive: &Archive, session_id: &SessionId, ran: usize, asked: usiz
             }
             ContextEntry::End(end) => assert_eq!(end.event_type, EventType::LoopCompleted),
             ContextEntry::Unreadable(event) => panic!("{}", event.error),
+            ContextEntry::Damaged { message } => panic!("{message}"),
         }
     }
     assert_eq!((runs, requests), (ran as u64, asked));

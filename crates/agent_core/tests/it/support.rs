@@ -167,3 +167,8 @@ pub(crate) fn definition(name: &str, permission: Permission) -> ToolDefinition {
         metadata: Object::new(),
     }
 }
+
+/// What could be read of a list, all of it.
+pub(crate) fn whole<T, E: std::fmt::Debug>(list: Vec<Result<T, E>>) -> Vec<T> {
+    list.into_iter().map(Result::unwrap).collect()
+}

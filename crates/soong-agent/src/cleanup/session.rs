@@ -1,7 +1,7 @@
 //! `soong-agent cleanup session`.
 
-use agent_core::archive::{Archive, ArtifactCleanup, DeletedSession, SessionListing};
-use agent_core::error::{RuntimeError, StoreError};
+use agent_core::archive::{Archive, ArtifactCleanup, DeletedSession, FileFailure, SessionListing};
+use agent_core::error::{ArchiveError, RuntimeError, StoreError};
 use agent_core::id::SessionId;
 use agent_core::text::shorten;
 
@@ -42,24 +42,45 @@ pub(super) async fn show(archive: &Archive, id: &SessionId, output: &mut Output)
 pub(super) async fn remove(archive: &Archive, id: &SessionId, output: &mut Output) -> Outcome {
     // One that cannot be listed can be removed all the same.
     let listing = archive.session(id).await;
-    let DeletedSession { nodes, events, runs, artifacts, bytes, failures, index_left, .. } =
-        archive.delete_session(id).await?;
+    let deleted = match archive.delete_session(id).await {
+        Err(ArchiveError::Store(StoreError::SessionNotFound { .. })) => return remains(archive, id, output).await,
+        deleted => deleted?,
+    };
+    let DeletedSession { nodes, events, runs, artifacts, bytes, failures, index_left, .. } = deleted;
     if let Ok(listing) = listing {
         say_which(&listing, output);
     }
     output.page(&Went { runs, nodes, events, files: artifacts, bytes }.line(id));
-    for failure in &failures {
-        output.error(&format!("not removed: {}: {}", failure.path.display(), failure.message));
-    }
-    if !failures.is_empty() {
-        let left = format!("the session is gone, but {} could not be removed", counted(failures.len() as u64, "file"));
-        return Err(Failure::failed(format!("{left}: remove what is named above by hand")));
-    }
+    all_removed(&failures, output)?;
     if let Some(why) = index_left {
         output.note(&format!("words of it stay in the search index until the next search: {why}"));
     }
     output.note("removed");
     Ok(Exit::Completed)
+}
+
+/// The rows are gone; files may be left of a removal that was broken off.
+async fn remains(archive: &Archive, id: &SessionId, output: &mut Output) -> Outcome {
+    let Some(deleted) = archive.delete_remains(id).await? else {
+        return Err(RuntimeError::Store(StoreError::SessionNotFound { session_id: id.clone() }).into());
+    };
+    all_removed(&deleted.failures, output)?;
+    output.note(&format!(
+        "the session was removed before; what was left of its files, {}, is gone now",
+        readable(deleted.bytes)
+    ));
+    Ok(Exit::Completed)
+}
+
+fn all_removed(failures: &[FileFailure], output: &mut Output) -> Result<(), Failure> {
+    for failure in failures {
+        output.error(&format!("not removed: {}: {}", failure.path.display(), failure.message));
+    }
+    if failures.is_empty() {
+        return Ok(());
+    }
+    let left = format!("the session is gone, but {} could not be removed", counted(failures.len() as u64, "file"));
+    Err(Failure::failed(format!("{left}: remove what is named above by hand")))
 }
 
 /// By what a person knows it.

@@ -32,6 +32,8 @@ pub(super) struct Contexts {
     run: Option<Current>,
     /// What has been told of the epoch, so that only news is.
     told: Told,
+    /// Rows were met that cannot be read.
+    pub(super) is_damaged: bool,
 }
 
 /// What became of a run whose end is not in the report.
@@ -53,7 +55,7 @@ struct Current {
 
 impl Contexts {
     pub(super) fn new(look: Look) -> Self {
-        Self { rows: Rows::new(look, MARKS), run: None, told: Told::default() }
+        Self { rows: Rows::new(look, MARKS), run: None, told: Told::default(), is_damaged: false }
     }
 
     /// What the columns are.
@@ -74,6 +76,10 @@ impl Contexts {
                 ContextEntry::Compaction(compaction) => self.compaction(compaction),
                 ContextEntry::End(end) => self.ended(end),
                 ContextEntry::Unreadable(event) => self.unreadable(event),
+                ContextEntry::Damaged { message } => {
+                    self.is_damaged = true;
+                    self.rows.row(None, "damage", Some(Colour::Red), &in_line(message));
+                }
             }
         }
         self.rows.take()

@@ -26,6 +26,8 @@ pub(super) struct Timeline {
     rows: Rows,
     /// The last error of the run that was shown; the end of the run need not repeat it.
     error: Option<String>,
+    /// Rows were met that cannot be read.
+    pub(super) is_damaged: bool,
 }
 
 /// How wide the column of marks is.
@@ -33,7 +35,7 @@ const MARKS: usize = 6;
 
 impl Timeline {
     pub(super) fn new(look: Look, project: &str, how_to_go_on: String) -> Self {
-        Self { project: project.to_owned(), how_to_go_on, rows: Rows::new(look, MARKS), error: None }
+        Self { project: project.to_owned(), how_to_go_on, rows: Rows::new(look, MARKS), error: None, is_damaged: false }
     }
 
     /// The rows of a page.
@@ -90,6 +92,10 @@ impl Timeline {
                 self.row(entry, "end", Colour::Yellow, &line);
             }
             TimelineStep::Unreadable { message, .. } => self.row(entry, "damage", Colour::Red, &in_line(message)),
+            TimelineStep::Damaged { message } => {
+                self.is_damaged = true;
+                self.row(entry, "damage", Colour::Red, &in_line(message));
+            }
             TimelineStep::Event { event } => {
                 let line = format!("{} {}", event.event_type.as_str(), payload(event));
                 self.row(entry, "debug", Colour::Dim, &line);

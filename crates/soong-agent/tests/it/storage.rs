@@ -101,6 +101,20 @@ fn own_mounts(world: &World) -> Option<Command> {
     })
 }
 
+/// FND-72: that another program has the database locked is said, long before that is given up.
+#[test]
+fn a_locked_database_is_said() {
+    let world = World::new("locked_said");
+    world.session("hi", "Hello.");
+    let other = rusqlite::Connection::open(world.home.home.join("sessions.sqlite")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    world.server.push(Reply::text("Hello again."));
+    let running = Running::start(world.agent(["run", "hi"]));
+    running.says("waiting for the session database");
+    other.execute_batch("ROLLBACK").unwrap();
+    running.ends().exits(0).answers("Hello again.");
+}
+
 /// RUN-21: a home that cannot be written.
 #[test]
 fn a_home_that_cannot_be_written() {

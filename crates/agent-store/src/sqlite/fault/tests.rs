@@ -6,7 +6,7 @@ fn error(extended_code: i32) -> StoreError {
     Fault::from(error).at(&site, "commit to")
 }
 
-/// RUN-21, STO-5: what SQLite reports becomes an error that names step and file and says what to do.
+/// FND-16, RUN-21, STO-5: what SQLite reports becomes an error that names step and file and says what to do.
 #[test]
 fn sqlite_codes_are_told_apart() {
     for (code, kind, says) in [
@@ -14,14 +14,16 @@ fn sqlite_codes_are_told_apart() {
         (ffi::SQLITE_BUSY_SNAPSHOT, "locked", "5s"),
         (ffi::SQLITE_FULL, "disk_full", "Make room"),
         (ffi::SQLITE_READONLY, "read_only", "permissions"),
-        (ffi::SQLITE_READONLY_DBMOVED, "read_only", "moved"),
-        (ffi::SQLITE_CORRUPT_INDEX, "corrupt_file", ".recover"),
+        (ffi::SQLITE_READONLY_DBMOVED, "moved", "moved"),
+        (ffi::SQLITE_CORRUPT_INDEX, "corrupt_file", "a repair copies"),
         (ffi::SQLITE_NOTADB, "foreign_file", "move it away"),
         (ffi::SQLITE_CONSTRAINT_UNIQUE, "rejected", "breaks a rule"),
-        (ffi::SQLITE_IOERR_SHMSIZE, "disk_full", "Make room"),
-        (ffi::SQLITE_IOERR_WRITE, "write_failed", "quota"),
+        // The disk has room: it is not called full.
+        (ffi::SQLITE_IOERR_SHMSIZE, "disk_fault", "look after the disk"),
+        (ffi::SQLITE_IOERR_WRITE, "write_failed", "ulimit -f"),
         (ffi::SQLITE_CANTOPEN, "cannot_open", "permissions"),
-        (ffi::SQLITE_IOERR_READ, "database", "sessions.sqlite: Error code 266: disk I/O error"),
+        (ffi::SQLITE_IOERR_READ, "disk_fault", "Nothing says that what is stored is damaged"),
+        (ffi::SQLITE_IOERR_CORRUPTFS, "disk_fault", "disk I/O error"),
     ] {
         let payload = error(code).payload();
         assert_eq!(payload.details["kind"], kind, "{code}");

@@ -10,9 +10,9 @@ use rusqlite::{Connection, params};
 use super::excerpt::Marker;
 use super::row_id::{first_row, last_row, place_of, session_of};
 use super::words::Query;
-use crate::archive::{SearchHit, SessionFilter};
+use crate::archive::{DamagedSession, SearchHit, SessionFilter};
 use crate::error::StoreError;
-use crate::sqlite::fault::Outcome;
+use crate::sqlite::fault::{Fault, Outcome, Site};
 use crate::sqlite::fields::Fields;
 use crate::sqlite::read::first;
 use crate::sqlite::{decode, listing, read, sql};
@@ -20,20 +20,40 @@ use crate::sqlite::{decode, listing, read, sql};
 /// A session in which all words occur.
 struct Found {
     number: i64,
-    session_id: SessionId,
+    session_id: String,
     used: Option<u64>,
+    read: Result<SessionId, StoreError>,
 }
 
 /// How many of the words each node has that has one.
 type Tally = BTreeMap<u64, usize>;
 
+/// Those of damaged sessions that the filter lets through.
+pub(in super::super) fn of_project(
+    conn: &Connection,
+    mut damaged: Vec<DamagedSession>,
+    filter: &SessionFilter,
+) -> Outcome<Vec<DamagedSession>> {
+    if let Some(cwd) = &filter.cwd {
+        let mut kept = Vec::with_capacity(damaged.len());
+        for session in damaged {
+            if read::exists(conn, sql::SESSION_OF_PROJECT, [session.session.as_str(), cwd])? {
+                kept.push(session);
+            }
+        }
+        damaged = kept;
+    }
+    Ok(damaged)
+}
+
 pub(in super::super) fn find(
     conn: &Connection,
+    site: &Site,
     query: &Query,
     filter: &SessionFilter,
     limit: u32,
     offset: u32,
-) -> Outcome<Vec<SearchHit>> {
+) -> Outcome<Vec<Result<SearchHit, DamagedSession>>> {
     let mut found = Vec::new();
     for number in sessions_with_all(conn, query)? {
         found.extend(session(conn, number, filter)?);
@@ -43,9 +63,10 @@ pub(in super::super) fn find(
     let mut tallies = tallies(conn, query, &chosen)?;
     let marker = Marker::new()?;
     let mut hits = Vec::with_capacity(chosen.len());
-    for found in &chosen {
+    for found in chosen {
         let tally = tallies.remove(&found.number).unwrap_or_default();
-        hits.push(hit(conn, query, &marker, &tally, &found.session_id)?);
+        let read = found.read.map_err(Fault::from).and_then(|id| hit(conn, query, &marker, &tally, &id));
+        hits.push(listing::unless_damaged(read, site, found.session_id)?);
     }
     Ok(hits)
 }
@@ -86,7 +107,12 @@ fn each_row(conn: &Connection, word: &str, (from, to): (i64, i64), mut tell: imp
 fn session(conn: &Connection, number: i64, filter: &SessionFilter) -> Outcome<Option<Found>> {
     first(conn, sql::NUMBERED_SESSION, params![number, filter.cwd], |row| {
         let mut fields = Fields::of("sessions", row);
-        Ok(Found { number, session_id: fields.parsed(SessionId::parse)?, used: fields.optional_count()? })
+        let id = fields.parsed(SessionId::parse);
+        let (used, read) = match (fields.optional_count(), id) {
+            (Ok(used), read) => (used, read),
+            (Err(error), read) => (None, read.and(Err(error))),
+        };
+        Ok(Found { number, session_id: Fields::id_of(row), used, read })
     })
 }
 

@@ -6,10 +6,11 @@ use rusqlite::{Connection, Row, params};
 
 use super::row_id::{first_row, last_row};
 use super::text;
+use crate::archive::DamagedSession;
 use crate::error::StoreError;
-use crate::sqlite::fault::Outcome;
+use crate::sqlite::fault::{Outcome, Site};
 use crate::sqlite::fields::Fields;
-use crate::sqlite::listing::SYNTHETIC;
+use crate::sqlite::listing::{self, SYNTHETIC};
 use crate::sqlite::overwrite::overwriting;
 use crate::sqlite::read::{self, all, first};
 use crate::sqlite::sql;
@@ -26,6 +27,8 @@ const PAGES: i64 = 400;
 /// What one transaction is to add.
 pub(in super::super) struct Gathered {
     pub(in super::super) pieces: Vec<Piece>,
+    /// Sessions that were read up to something that cannot be.
+    pub(in super::super) damaged: Vec<DamagedSession>,
     /// The last session that is done with, if there may be more.
     pub(in super::super) next: Option<String>,
 }
@@ -37,7 +40,7 @@ pub(in super::super) struct Piece {
     from: u64,
     /// The last place that is indexed with it.
     to: u64,
-    texts: Vec<(u64, String)>,
+    texts: Vec<(u32, String)>,
 }
 
 /// A session that has more than the index knows.
@@ -50,29 +53,47 @@ struct Behind {
 }
 
 /// Reads what the index lacks of the sessions after one; as much as one transaction takes.
-pub(in super::super) fn gather(conn: &Connection, after: &str) -> Outcome<Gathered> {
-    let behind = all(conn, sql::SESSIONS_TO_INDEX, params![after, SESSIONS], |row| {
-        let mut fields = Fields::of("sessions", row);
-        Ok(Behind {
-            session_id: fields.text()?.to_owned(),
-            indexed: fields.count()?,
-            root_agent_id: fields.text()?.to_owned(),
-        })
-    })?;
+pub(in super::super) fn gather(conn: &Connection, site: &Site, after: &str) -> Outcome<Gathered> {
+    let behind =
+        all(conn, sql::SESSIONS_TO_INDEX, params![after, SESSIONS], |row| Ok((Fields::id_of(row), read_behind(row))))?;
     let more = behind.len() == SESSIONS as usize;
-    let (mut pieces, mut last) = (Vec::new(), after.to_owned());
+    let (mut pieces, mut damaged, mut last) = (Vec::new(), Vec::new(), after.to_owned());
     let mut room = Room { text: TEXT, nodes: NODES };
-    for session in behind {
-        let piece = read_piece(conn, &session, &mut room)?;
-        pieces.push(piece);
-        if room.is_used_up() {
+    for (id, session) in behind {
+        let (piece, read) = match session {
+            Ok(session) => read_piece(conn, &session, &mut room),
+            Err(error) => (None, Err(error.into())),
+        };
+        pieces.extend(piece);
+        let unread = listing::unless_damaged(read, site, id.clone())?.err();
+        let whole = unread.is_none();
+        damaged.extend(unread);
+        if room.is_used_up() && whole {
             // This session may not be done with: the next reading begins with it.
-            return Ok(Gathered { pieces, next: Some(last) });
+            return Ok(Gathered { pieces, damaged, next: Some(last) });
         }
-        last = session.session_id;
+        last = id;
+        if room.is_used_up() {
+            return Ok(Gathered { pieces, damaged, next: Some(last) });
+        }
     }
-    Ok(Gathered { pieces, next: more.then_some(last) })
+    Ok(Gathered { pieces, damaged, next: more.then_some(last) })
 }
+
+fn read_behind(row: &Row<'_>) -> Result<Behind, StoreError> {
+    let mut fields = Fields::of("search_sessions", row);
+    let session_id = fields.text()?.to_owned();
+    let indexed: u64 = fields.count()?;
+    let last: Option<u64> = fields.optional_count()?;
+    if last.is_some_and(|last| indexed > last) {
+        return Err(fields.corrupt(BeyondItsEnd));
+    }
+    Ok(Behind { session_id, indexed, root_agent_id: fields.text()?.to_owned() })
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the search index says that it has more of the session than there is")]
+struct BeyondItsEnd;
 
 struct Room {
     text: usize,
@@ -85,29 +106,36 @@ impl Room {
     }
 }
 
-fn read_piece(conn: &Connection, session: &Behind, room: &mut Room) -> Outcome<Piece> {
+/// What is new of a session, up to what cannot be read.
+fn read_piece(conn: &Connection, session: &Behind, room: &mut Room) -> (Option<Piece>, Outcome<()>) {
     let (session_id, from) = (session.session_id.clone(), session.indexed);
-    let mut statement = conn.prepare_cached(sql::NODES_TO_INDEX)?;
-    let mut rows = statement.query(params![session_id, from])?;
     let mut piece = Piece { session_id, from, to: from, texts: Vec::new() };
+    let read = fill(conn, session, room, &mut piece);
+    ((piece.to > from).then_some(piece), read)
+}
+
+fn fill(conn: &Connection, session: &Behind, room: &mut Room, piece: &mut Piece) -> Outcome<()> {
+    let mut statement = conn.prepare_cached(sql::NODES_TO_INDEX)?;
+    let mut rows = statement.query(params![session.session_id, session.indexed])?;
     while !room.is_used_up()
         && let Some(row) = rows.next()?
     {
         let (place, text) = read_node(row, &session.root_agent_id)?;
         room.nodes -= 1;
-        piece.to = place;
+        piece.to = place.into();
         if let Some(text) = text {
             room.text = room.text.saturating_sub(text.len());
             piece.texts.push((place, text::spaced(&text)));
         }
     }
-    Ok(piece)
+    Ok(())
 }
 
 /// A node's place and what is to be found of it, if anything.
-fn read_node(row: &Row<'_>, root_agent_id: &str) -> Result<(u64, Option<String>), StoreError> {
+fn read_node(row: &Row<'_>, root_agent_id: &str) -> Result<(u32, Option<String>), StoreError> {
     let mut fields = Fields::of("nodes", row);
     fields.text()?;
+    // A place that no session reaches is damage: its row in the index would be another session's.
     let place = fields.count()?;
     let (agent_id, role, node_type) = (fields.text()?, fields.text()?, fields.text()?);
     // The others' bodies are not even read.
@@ -143,9 +171,7 @@ pub(in super::super) fn add(tx: &Connection, pieces: &[Piece]) -> Outcome<()> {
         let Some(number) = number else { continue };
         let mut add = tx.prepare_cached(sql::ADD_TEXT)?;
         for (place, text) in &piece.texts {
-            // A place that no session reaches, in a damaged file: its row would be another session's.
-            let Ok(place) = u32::try_from(*place) else { continue };
-            add.execute(params![first_row(number) + i64::from(place), text])?;
+            add.execute(params![first_row(number) + i64::from(*place), text])?;
         }
     }
     Ok(())
@@ -170,7 +196,9 @@ pub(in super::super) fn forget(tx: &Connection, session_id: &SessionId) -> Outco
 
 /// Whether the index holds words of what was deleted.
 pub(in super::super) fn is_dirty(conn: &Connection) -> Outcome<bool> {
-    Ok(conn.prepare_cached(sql::SEARCH_IS_DIRTY)?.query_row([], |row| row.get(0))?)
+    // Where that cannot be read it is cleared, which costs little and tells it anew.
+    let dirty = first(conn, sql::SEARCH_IS_DIRTY, [], |row| Ok(row.get(0).unwrap_or(true)))?;
+    Ok(dirty.unwrap_or(true))
 }
 
 /// Does one step of clearing the index; whether there is more to do. What a killed process began, the next one ends.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 fn database(name: &str) -> Connection {
     let path = agent_testkit::scratch(name).join("sessions.sqlite");
-    let conn = open_to_write(&Site::new(path, Duration::ZERO), &Clock::system()).unwrap();
+    let conn = open_to_write(&Site::new(path, Duration::ZERO), &Clock::system()).unwrap().conn;
     conn.execute_batch(MAKE_INDEX).unwrap();
     conn
 }

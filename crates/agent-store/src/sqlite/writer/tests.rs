@@ -21,10 +21,10 @@ async fn world(name: &str, prepare: &'static str) -> World {
     let open = {
         let site = Arc::clone(&site);
         move || {
-            let conn = open_to_write(&site, &Clock::system())?;
-            conn.execute_batch("CREATE TABLE t (x)").unwrap();
-            conn.execute_batch(prepare).unwrap();
-            Ok(conn)
+            let database = open_to_write(&site, &Clock::system())?;
+            database.conn.execute_batch("CREATE TABLE t (x)").unwrap();
+            database.conn.execute_batch(prepare).unwrap();
+            Ok(database)
         }
     };
     World { writer: Writer::start(Arc::clone(&site), open).await.unwrap(), site }

@@ -87,7 +87,8 @@ impl Told {
         }
         let blocks = counted(part.blocks.len() as u64, "block");
         let tools = part.tools.map(|tools| format!(" and {}", counted(tools, "tool"))).unwrap_or_default();
-        let tokens = context.system_tokens.or(part.shares.fixed.map(|fixed| fixed + part.dynamic_tokens()));
+        let tokens =
+            context.system_tokens.or(part.shares.fixed.map(|fixed| fixed.saturating_add(part.dynamic_tokens())));
         let tokens = tokens.map(|tokens| format!(", {tokens} tokens")).unwrap_or_default();
         let before = if known { ", as before" } else { "" };
         let mut lines = vec![("system", format!("{blocks}{tools}{tokens}{before}"))];

@@ -137,6 +137,7 @@ impl Session {
             events: self.events.clone(),
             nodes: self.nodes.clone(),
             artifacts: self.artifacts.clone(),
+            damaged: Vec::new(),
             next: None,
         };
         let shown = timeline.page(&whole) + &timeline.end(ending);
@@ -153,6 +154,7 @@ impl Session {
                 events: vec![event.clone()],
                 nodes: self.nodes.iter().filter(own).cloned().collect(),
                 artifacts: self.artifacts.iter().filter(made).cloned().collect(),
+                damaged: Vec::new(),
                 next: None,
             });
         }
@@ -419,7 +421,8 @@ fn rows_of_others_are_known() {
         let look = Look { width: Some(Width::new(columns, false)), colour: false };
         let mut timeline = Told::new(look, true);
         let (events, nodes) = (session.events.clone(), session.nodes.clone());
-        let shown = timeline.page(&ReplayPage { events, nodes, artifacts: Vec::new(), next: None });
+        let shown =
+            timeline.page(&ReplayPage { events, nodes, artifacts: Vec::new(), damaged: Vec::new(), next: None });
         assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{7}', '\r', '\t']), "{shown:?}");
         let mut marks = Vec::new();
         for row in shown.lines() {
