@@ -151,7 +151,7 @@ impl Conversation {
     async fn attempts(&self, mut prepared: Prepared, history: &mut History, emit: &Emitter) -> Result<Reply, Failure> {
         let dialect = &self.terms.dialect;
         loop {
-            let failure = match self.attempt(&prepared, history, emit).await {
+            let mut failure = match self.attempt(&prepared, history, emit).await {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
@@ -170,9 +170,20 @@ impl Conversation {
                     continue;
                 }
             }
+            let mut explained = false;
+            if let ProviderError::Refusal(refusal) = &failure.error
+                && history.waits_ms.is_empty()
+                && dialect.doubts_address(refusal)
+            {
+                failure.error = self.explain(&prepared, failure.error).await;
+                explained = true;
+            }
             let again = failure.error.verdict().again;
             let Some(wait) = self.wait(history, again, &failure.error) else {
-                return Err(Failure { error: self.explain(&prepared, failure.error).await, ..failure });
+                if !explained {
+                    failure.error = self.explain(&prepared, failure.error).await;
+                }
+                return Err(failure);
             };
             let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
             let (attempt, error) = (history.attempt(), failure.error.payload());

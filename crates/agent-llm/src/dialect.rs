@@ -50,6 +50,11 @@ pub(crate) trait Dialect: Send + Sync {
         None
     }
 
+    /// Whether a refusal is such that base_url may be wrong, so that the server is asked before the request is sent again.
+    fn doubts_address(&self, _refusal: &Refusal) -> bool {
+        false
+    }
+
     /// Adds what the user needs to know to an error, if asking the server about it helps.
     fn explain<'a>(&'a self, error: ProviderError, _ask: Ask<'a>) -> BoxFuture<'a, ProviderError> {
         std::future::ready(error).boxed()

@@ -1,6 +1,7 @@
 //! How an adapter fails, and what each failure is called at the boundary.
 
 mod broken;
+mod connection;
 mod verdict;
 
 use std::time::Duration;
@@ -10,6 +11,7 @@ use agent_protocol::ErrorPayload;
 use crate::Refusal;
 
 pub use broken::BrokenStream;
+pub use connection::ConnectionFault;
 pub(crate) use verdict::Again;
 
 /// The failure behind a [`ProviderError`], whatever client it came from.
@@ -52,12 +54,10 @@ pub enum ProviderError {
         host: String,
     },
     /// The proxy's address cannot be used.
-    #[error("the proxy for {provider} cannot be used")]
+    #[error("the proxy for {provider} cannot be used: HTTPS_PROXY is no address such as http://HOST:PORT")]
     InvalidProxy {
         /// The provider.
         provider: String,
-        /// Why; never holds the address, which may hold a password.
-        source: ProviderCause,
     },
     /// A provider option that does not exist.
     #[error("{provider} has no option \"{option}\"{}", did_you_mean(nearest.as_deref()))]
@@ -138,26 +138,30 @@ pub enum ProviderError {
         may_come_up: bool,
     },
     /// The host cannot be reached for another reason: name, route, certificate.
-    #[error("cannot reach {provider} at {url}")]
+    #[error("cannot reach {provider} at {url}: {fault}")]
     Unreachable {
         /// The provider.
         provider: String,
         /// The address.
         url: String,
         /// Why.
-        source: ProviderCause,
+        fault: ConnectionFault,
+        /// The same in the words of the HTTP client.
+        cause: String,
         /// Whether the reason may pass.
         passing: bool,
     },
     /// The connection broke while the request or the answer was on its way.
-    #[error("the connection to {provider} at {url} broke before the reply was complete")]
+    #[error("the connection to {provider} at {url} broke before the reply was complete: {fault}")]
     Disconnected {
         /// The provider.
         provider: String,
         /// The address.
         url: String,
         /// Why.
-        source: ProviderCause,
+        fault: ConnectionFault,
+        /// The same in the words of the HTTP client.
+        cause: String,
     },
     /// The server was silent for too long (PRV-9).
     #[error("{provider} at {url} {waiting} within {} s", seconds(*limit))]

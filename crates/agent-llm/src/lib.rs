@@ -74,7 +74,7 @@ mod span;
 mod testing;
 mod wire_form;
 
-pub use error::{BrokenStream, ProviderCause, ProviderError, Waiting};
+pub use error::{BrokenStream, ConnectionFault, ProviderCause, ProviderError, Waiting};
 pub use fault::{Refusal, RefusalKind};
 pub use key::KeySource;
 pub use port::{ModelStream, ProviderAdapter};

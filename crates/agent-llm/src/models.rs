@@ -10,7 +10,7 @@ use crate::options::nearest;
 use crate::{ProviderError, RefusalKind};
 
 /// Longest list of models that is read, in bytes. Some gateways have hundreds.
-const LIST_BYTES: usize = 4 << 20;
+pub(crate) const LIST_BYTES: usize = 4 << 20;
 /// Most models that are named.
 const MOST_NAMES: usize = 8;
 
@@ -36,6 +36,16 @@ pub(crate) async fn explain(error: ProviderError, ask: Ask<'_>, path: &'static s
         }
     }
     ProviderError::Refusal(refusal)
+}
+
+/// Whether this is a list of models.
+pub(crate) fn is_list(body: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct List {
+        #[serde(rename = "data")]
+        _data: Vec<Model>,
+    }
+    serde_json::from_slice::<List>(body).is_ok()
 }
 
 fn hint(names: &[&str], asked: &str) -> Option<String> {

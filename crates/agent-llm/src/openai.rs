@@ -24,6 +24,7 @@
 //! calls of another server a stand-in for Gemini's signature; once each. It tells so with a retry event and remembers it. What
 //! the user asked for by name (`reasoning_effort`, `extra_body`) is never left out: its refusal is the user's to read.
 
+mod address;
 mod chunk;
 mod decode;
 mod ending;
@@ -73,6 +74,8 @@ pub(crate) struct OpenAi {
     host: Arc<str>,
     /// OpenAI itself and Azure know the new name of the output limit; most others only the old one.
     is_openai: bool,
+    /// The address names a host and nothing below it, where few servers have this protocol.
+    is_bare: bool,
     learned: Learned,
 }
 
@@ -83,7 +86,17 @@ impl OpenAi {
     pub(crate) fn new(settings: &ProviderSettings, host: &str) -> Result<Self, ProviderError> {
         let options = OpenAiOptions::read(&settings.provider_options)?;
         let is_openai = host == "api.openai.com" || AZURE.iter().any(|azure| host.ends_with(azure));
-        Ok(Self { settings: settings.clone(), options, host: host.into(), is_openai, learned: Learned::default() })
+        let address = settings.base_url.split(['?', '#']).next().unwrap_or_default().trim();
+        let path = address.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
+        let is_bare = path.is_none_or(|(_, path)| path.trim_matches('/').is_empty());
+        Ok(Self {
+            settings: settings.clone(),
+            options,
+            host: host.into(),
+            is_openai,
+            is_bare,
+            learned: Learned::default(),
+        })
     }
 
     /// The options of the settings, with those of the request on top.
@@ -161,8 +174,16 @@ impl Dialect for OpenAi {
         self.learned.learn(refusal)
     }
 
+    fn doubts_address(&self, refusal: &Refusal) -> bool {
+        self.is_bare && address::is_doubtful(refusal)
+    }
+
     fn explain<'a>(&'a self, error: ProviderError, ask: Ask<'a>) -> BoxFuture<'a, ProviderError> {
-        crate::models::explain(error, ask, "models").boxed()
+        async move {
+            let error = crate::models::explain(error, ask, "models").await;
+            if self.is_bare { address::explain(error, ask).await } else { error }
+        }
+        .boxed()
     }
 }
 

@@ -12,7 +12,7 @@ pub use agent_config::{
 };
 pub use agent_engine::{BranchError, BudgetError, RebuildError};
 pub use agent_library::memory::MemoryError;
-pub use agent_llm::{ProviderCause, ProviderError};
+pub use agent_llm::{ConnectionFault, ProviderCause, ProviderError};
 pub use agent_policy::{DefinitionError, RulesError};
 pub use agent_protocol::{ErrorCode, ErrorPayload, ErrorType};
 pub use agent_redact::{PatternsError, SecretsError};

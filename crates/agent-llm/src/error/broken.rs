@@ -38,7 +38,9 @@ pub enum BrokenStream {
         redacted: bool,
     },
     /// It is a web page.
-    #[error("it is a web page; base_url seems to point to something else than a model server")]
+    #[error(
+        "it is a web page; base_url must be the address of the server's API, which is another than that of its pages"
+    )]
     WebPage,
     /// A single line or event is too long.
     #[error("one event is longer than {limit} bytes")]

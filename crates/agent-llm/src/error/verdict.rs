@@ -94,6 +94,10 @@ impl ProviderError {
             Self::PromptFillsWindow { prompt, window, .. } => {
                 payload.detail("requested_tokens", *prompt).detail("limit_tokens", *window)
             }
+            // For whoever looks into it; people read the message.
+            Self::Unreachable { cause, .. } | Self::Disconnected { cause, .. } => {
+                payload.detail("cause", cause.as_str())
+            }
             Self::Broken { broken: BrokenStream::Malformed { redacted, .. }, .. } => {
                 payload.redacted = *redacted;
                 payload

@@ -1,12 +1,13 @@
 //! The HTTP client, made at the first call.
 
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 use reqwest::header::{ACCEPT_ENCODING, HeaderValue};
-use reqwest::{Client, NoProxy, Proxy, redirect};
+use reqwest::{Client, NoProxy, Proxy, Response, redirect};
 
 use super::{Answer, Call, Endpoint, Method, Wire, failure, tls};
 use crate::{ProviderError, ProviderSettings, ProxySettings};
@@ -22,7 +23,14 @@ pub(crate) struct HttpWire {
     endpoint: Endpoint,
     proxy: Option<Proxy>,
     // Building it costs memory and, for https, the reading of certificates: not before it is needed (PERF-1).
-    client: OnceLock<Client>,
+    client: Mutex<Option<Arc<Pool>>>,
+}
+
+/// A client and the connections it keeps.
+struct Pool {
+    client: Client,
+    /// It has had an answer: its next request may go over a connection that was kept.
+    has_served: AtomicBool,
 }
 
 impl HttpWire {
@@ -33,10 +41,8 @@ impl HttpWire {
         settings: &ProviderSettings,
         start_hint: &'static str,
     ) -> Result<Self, ProviderError> {
-        let proxy = proxy(&endpoint, &settings.proxy).map_err(|source| ProviderError::InvalidProxy {
-            provider: provider.to_owned(),
-            source: source.without_url().into(),
-        })?;
+        let proxy = proxy(&endpoint, &settings.proxy)
+            .map_err(|_| ProviderError::InvalidProxy { provider: provider.to_owned() })?;
         let peer = failure::Peer {
             provider,
             url: endpoint.shown(),
@@ -45,15 +51,26 @@ impl HttpWire {
             may_come_up: !endpoint.is_loopback(),
             connect_timeout: CONNECT_TIMEOUT,
         };
-        Ok(Self { peer, endpoint, proxy, client: OnceLock::new() })
+        Ok(Self { peer, endpoint, proxy, client: Mutex::default() })
     }
 
-    fn client(&self) -> Result<&Client, ProviderError> {
-        if let Some(client) = self.client.get() {
-            return Ok(client);
+    fn pool(&self) -> Result<Arc<Pool>, ProviderError> {
+        let mut slot = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = &*slot {
+            return Ok(Arc::clone(pool));
         }
-        let client = self.build()?;
-        Ok(self.client.get_or_init(|| client))
+        let pool = Arc::new(Pool { client: self.build()?, has_served: AtomicBool::new(false) });
+        Ok(Arc::clone(slot.insert(pool)))
+    }
+
+    /// A client without connections, in place of this one. Answers that are on their way over it still come.
+    fn replace(&self, old: &Arc<Pool>) -> Result<Arc<Pool>, ProviderError> {
+        {
+            let mut slot = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+            // Another conversation may have been faster.
+            drop(slot.take_if(|pool| Arc::ptr_eq(pool, old)));
+        }
+        self.pool()
     }
 
     fn build(&self) -> Result<Client, ProviderError> {
@@ -78,10 +95,29 @@ impl HttpWire {
     }
 
     async fn exchange(&self, call: Call) -> Result<Answer, ProviderError> {
+        let pool = self.pool()?;
+        let may_be_kept = pool.has_served.load(Ordering::Relaxed);
+        let sent = match self.send_over(&pool, call.clone()).await {
+            // Servers close connections that nobody uses, often just as we take one up again. All that were kept are as old.
+            Err(error) if may_be_kept && failure::was_kept_too_long(&error) => {
+                self.send_over(&*self.replace(&pool)?, call).await
+            }
+            sent => sent,
+        };
+        let response = sent.map_err(|error| failure::explain(&self.peer, error))?;
+        let peer = self.peer.clone();
+        Ok(Answer {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            body: response.bytes_stream().map_err(move |error| failure::explain(&peer, error)).boxed(),
+        })
+    }
+
+    async fn send_over(&self, pool: &Pool, call: Call) -> Result<Response, reqwest::Error> {
         let url = self.endpoint.url(call.path);
         let request = match call.method {
-            Method::Get => self.client()?.get(url),
-            Method::Post => self.client()?.post(url),
+            Method::Get => pool.client.get(url),
+            Method::Post => pool.client.post(url),
         };
         let response = request
             .headers(call.headers)
@@ -90,14 +126,9 @@ impl HttpWire {
             .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
             .body(call.body)
             .send()
-            .await
-            .map_err(|error| failure::explain(&self.peer, error))?;
-        let peer = self.peer.clone();
-        Ok(Answer {
-            status: response.status().as_u16(),
-            headers: response.headers().clone(),
-            body: response.bytes_stream().map_err(move |error| failure::explain(&peer, error)).boxed(),
-        })
+            .await?;
+        pool.has_served.store(true, Ordering::Relaxed);
+        Ok(response)
     }
 }
 
@@ -142,9 +173,9 @@ mod tests {
     #[test]
     fn the_client_is_made_late() {
         let wire = wire("http://127.0.0.1:1", "").unwrap();
-        assert!(wire.client.get().is_none());
-        wire.client().unwrap();
-        assert!(wire.client.get().is_some());
+        assert!(wire.client.lock().unwrap().is_none());
+        wire.pool().unwrap();
+        assert!(wire.client.lock().unwrap().is_some());
     }
 
     #[test]

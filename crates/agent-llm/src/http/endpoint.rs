@@ -15,9 +15,12 @@ impl Endpoint {
     /// Checks the address, and that a key may travel to it.
     pub(crate) fn new(provider: &str, settings: &ProviderSettings) -> Result<Self, ProviderError> {
         let invalid = |reason: String| ProviderError::InvalidBaseUrl { provider: provider.to_owned(), reason };
-        let base = Url::parse(settings.base_url.trim()).map_err(|error| invalid(error.to_string()))?;
-        if !matches!(base.scheme(), "http" | "https") {
-            return Err(invalid(format!("it begins with {}:// instead of http:// or https://", base.scheme())));
+        let base = Url::parse(settings.base_url.trim()).map_err(|error| invalid(unreadable(error)))?;
+        match base.scheme() {
+            "http" | "https" => {}
+            // What stands before the colon is a host's name.
+            _ if !settings.base_url.contains("://") => return Err(invalid(NO_SCHEME.to_owned())),
+            other => return Err(invalid(format!("it begins with {other}:// instead of http:// or https://"))),
         }
         if !base.username().is_empty() || base.password().is_some() {
             return Err(invalid("it holds a user name or password; name a variable in api_key_env instead".to_owned()));
@@ -63,6 +66,18 @@ impl Endpoint {
         url.set_query(None);
         url.set_fragment(None);
         url.as_str().trim_end_matches('/').to_owned()
+    }
+}
+
+const NO_SCHEME: &str = "it does not begin with http:// or https://";
+
+/// Why a text is no address.
+fn unreadable(error: url::ParseError) -> String {
+    match error {
+        url::ParseError::RelativeUrlWithoutBase => NO_SCHEME.to_owned(),
+        url::ParseError::EmptyHost => "it names no host".to_owned(),
+        url::ParseError::InvalidPort => "its port is no number up to 65535".to_owned(),
+        other => other.to_string(),
     }
 }
 
@@ -146,6 +161,8 @@ mod tests {
         let error = Endpoint::new("x", &settings("https://me:sk-1@h/v1", false)).unwrap_err();
         assert!(!error.to_string().contains("sk-1"));
         refused("ftp://h", false, "ftp://");
-        refused("127.0.0.1:11434", false, "relative URL");
+        refused("127.0.0.1:11434", false, "it does not begin with http:// or https://");
+        refused("localhost:11434", false, "it does not begin with http:// or https://");
+        refused("http://h:99999", false, "its port is no number up to 65535");
     }
 }

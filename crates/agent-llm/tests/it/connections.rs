@@ -74,6 +74,129 @@ async fn broken_before_the_answer() {
     }
 }
 
+/// FND-74: a kept connection that the server has closed is no failure: the request goes over a new one at once, and nobody is told.
+/// Only then: where the new one breaks as well, or something of the reply had come, it is.
+#[tokio::test]
+async fn a_kept_connection_that_was_closed() {
+    let keep = || Answer::Keep(chunked(&ollama_answer()));
+    for gone in [|| Answer::Close(vec![]), || Answer::Reset(vec![])] {
+        let server = RawServer::start([keep(), gone(), keep(), keep(), gone(), keep()]).await;
+        let adapter = adapter("ollama", &server.url());
+        for turn in 1..=4 {
+            let all = events(&*adapter, request()).await;
+            assert_eq!(completed(&all).1, 0, "turn {turn}: {all:?}");
+        }
+        assert_eq!((server.requests().len(), server.connections()), (6, 3));
+
+        // The new one breaks, too.
+        let server = RawServer::start([keep(), gone(), gone(), keep()]).await;
+        let broken = crate::ask::adapter("ollama", &server.url());
+        completed(&events(&*broken, request()).await);
+        let all = events(&*broken, request()).await;
+        assert_eq!(completed(&all).1, 1, "{all:?}");
+        assert_eq!(server.requests().len(), 4);
+    }
+    let server = RawServer::start([keep(), Answer::Close(begun(OLLAMA_HI)), keep()]).await;
+    let adapter = adapter("ollama", &server.url());
+    completed(&events(&*adapter, request()).await);
+    let all = events(&*adapter, request()).await;
+    let (fault, _, partial) = failed(&all);
+    assert_eq!((fault, partial.unwrap().text()), (ModelFault::Retryable, "Hi".to_owned()));
+    assert_eq!(server.requests().len(), 2);
+}
+
+/// FND-74: what was kept beside it is as old: the request does not go over the next connection of the same age.
+#[tokio::test]
+async fn the_new_connection_is_new() {
+    let gone = Arc::new(Notify::new());
+    let keep = || Answer::Keep(chunked(&ollama_answer()));
+    let server =
+        RawServer::start([Answer::Hold(begun(OLLAMA_HI), gone), keep(), keep(), Answer::Close(vec![]), keep()]).await;
+    let adapter = adapter("ollama", &server.url());
+    // One is at work, so that others are made beside it.
+    let mut first = adapter.stream(request(), CancellationToken::new());
+    while !matches!(first.next().await, Some(ModelEvent::TextDelta { .. })) {}
+    let both = futures::future::join(events(&*adapter, request()), events(&*adapter, request()));
+    let (one, other) = both.await;
+    completed(&one);
+    completed(&other);
+    let before = server.connections();
+    assert_eq!(completed(&events(&*adapter, request()).await).1, 0);
+    assert_eq!(server.connections(), before + 1);
+    drop(first);
+}
+
+/// Takes one connection, reads what comes, and answers with these bytes.
+async fn answering(bytes: &'static [u8]) -> std::net::SocketAddr {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let _ = socket.read(&mut [0; 4096]).await;
+            let _ = socket.write_all(bytes).await;
+        }
+    });
+    address
+}
+
+/// What only a programmer knows.
+const LIBRARY_WORDS: [&str; 14] = [
+    "client error",
+    "SendRequest",
+    "error sending request",
+    "InvalidContentType",
+    "InvalidMessage",
+    "corrupt message",
+    "error decoding",
+    "builder error",
+    "hyper",
+    "reqwest",
+    "rustls",
+    "os error",
+    "before message completed",
+    "invalid HTTP",
+];
+
+/// FND-72, FND-73: what is wrong with a connection is said in words for people, with what to do about it; what the library calls it
+/// stands in the details.
+#[tokio::test]
+async fn connections_fail_in_plain_words() {
+    const NOT_TLS: &str = "the server does not speak TLS there; if it speaks plain HTTP, begin base_url with http://";
+    const NOT_HTTP: &str = "what answers there does not speak HTTP; if it speaks TLS, begin base_url with https://";
+    const CLOSED: &str = "the server closed the connection";
+    for (scheme, bytes, expected) in [
+        ("https", b"HTTP/1.1 400 Bad Request\r\n\r\n".as_slice(), NOT_TLS),
+        ("https", b"SSH-2.0-OpenSSH_9.2\r\n", NOT_TLS),
+        // The alert "protocol version", as a TLS server sends it.
+        ("https", &[0x15, 3, 1, 0, 2, 2, 70], "the server broke off the TLS handshake"),
+        ("https", b"", CLOSED),
+        ("http", &[0x15, 3, 1, 0, 2, 2, 70], NOT_HTTP),
+        ("http", b"SSH-2.0-OpenSSH_9.2\r\n", NOT_HTTP),
+        ("http", b"", CLOSED),
+        ("http", b"HTTP/1.1 200 OK\r\nContent-", CLOSED),
+        ("http", b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{", CLOSED),
+        ("http", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "its answer is not valid HTTP"),
+        (
+            "http",
+            b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 12\r\n\r\nnot a gzip!!",
+            "its answer is compressed and cannot be unpacked",
+        ),
+    ] {
+        let url = format!("{scheme}://{}/v1", answering(bytes).await);
+        let all = events(&*adapter("openai", &url), request()).await;
+        let (_, error, _) = failed(&all);
+        assert!(error.message.contains(expected), "{scheme} {bytes:?}: {}", error.message);
+        assert!(error.message.contains(&url), "{}", error.message);
+        for event in &all {
+            let (ModelEvent::Retry { error, .. } | ModelEvent::Failed { error, .. }) = event else { continue };
+            let word = LIBRARY_WORDS.iter().find(|word| error.message.contains(**word));
+            assert_eq!(word, None, "{}", error.message);
+        }
+        assert!(error.details["cause"].as_str().is_some_and(|cause| !cause.is_empty()));
+    }
+}
+
 /// STRM-06, STRM-21, PRV-7: a connection that breaks inside the answer: the loop may ask again, with the partial text; the
 /// message speaks of the connection.
 #[tokio::test]

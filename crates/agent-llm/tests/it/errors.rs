@@ -118,7 +118,7 @@ async fn keys_do_not_come_back() {
         |request| begun(&format!("data: {{not json {}}}\n\n", authorization(request))),
     ];
     for echo in echoes {
-        let server = RawServer::start((0..3).map(|_| Answer::Echo(echo))).await;
+        let server = RawServer::start((0..9).map(|_| Answer::Echo(echo))).await;
         let mut settings = settings(&server.url());
         settings.api_key = Some(KeySource::new("K", "w", "n", || Some(KEY.to_owned())));
         let all = events(&*build("openai", settings), request()).await;
@@ -167,4 +167,47 @@ async fn impossible_settings() {
         let error = registry.build(provider, settings).err().unwrap();
         assert_eq!(error.payload().code, ErrorCode::ConfigError, "{error}");
     }
+}
+
+const LISTED: &str = r#"{"object":"list","data":[{"id":"gemma4","object":"model"}]}"#;
+
+/// FND-72: an address without `/v1` is not asked again and again: the server is asked whether it is one step further down, and the
+/// user is told.
+#[tokio::test]
+async fn a_base_url_without_v1() {
+    let json = |status, body: &str| Answer::Keep(whole(status, "Content-Type: application/json\r\n", body.as_bytes()));
+    for (status, body) in [
+        (200, r#"{"error":"Unexpected endpoint or method. (POST /chat/completions)"}"#),
+        (200, r#"{"error":"no such thing"}"#),
+        (200, r#"{"detail":"Not Found"}"#),
+        (404, r#"{"detail":"Not Found"}"#),
+        (404, "404 page not found"),
+        (405, ""),
+    ] {
+        for slash in ["", "/"] {
+            let server = RawServer::start([json(status, body), json(200, LISTED)]).await;
+            let url = server.url();
+            let all = events(&*adapter("openai", &format!("{url}{slash}")), request()).await;
+            let (fault, error, _) = failed(&all);
+            assert_eq!((all.len(), fault), (1, ModelFault::Fatal), "{body}: {all:?}");
+            assert!(
+                error.message.ends_with(&format!("The server is at {url}/v1: set base_url to that.")),
+                "{}",
+                error.message
+            );
+            assert_eq!(error.details["kind"], "endpoint_not_found");
+            let paths: Vec<String> = server.requests().iter().map(|r| r.lines().next().unwrap().to_owned()).collect();
+            assert_eq!(paths, ["POST /chat/completions HTTP/1.1", "GET /v1/models HTTP/1.1"]);
+        }
+    }
+    // It is not there either: then it is only likely.
+    let server = RawServer::start([json(404, "404 page not found"), json(404, "404 page not found")]).await;
+    let all = events(&*adapter("openai", &server.url()), request()).await;
+    let (_, error, _) = failed(&all);
+    assert!(error.message.ends_with(&format!("With most servers that is {}/v1.", server.url())), "{}", error.message);
+    // With a path the address is what the user wanted, and an error that may pass is asked again.
+    let server =
+        RawServer::start([json(200, r#"{"error":"no such thing"}"#), json(200, r#"{"error":"no such thing"}"#)]).await;
+    let all = events(&*adapter("openai", &format!("{}/v1", server.url())), request()).await;
+    assert!(server.requests().iter().all(|request| request.starts_with("POST ")) && all.len() > 1, "{all:?}");
 }
