@@ -69,6 +69,8 @@ mod reply;
 mod retry;
 mod secret;
 mod settings;
+#[cfg(test)]
+mod shared_id_tests;
 mod span;
 #[cfg(test)]
 mod testing;

@@ -16,8 +16,6 @@ const MAX_OPEN: usize = 256;
 pub(super) struct Blocks {
     open: Vec<(u64, Block)>,
     begun: u64,
-    /// Ids of calls, to tell two calls apart to which a relay gave the same.
-    ids: Vec<String>,
 }
 
 /// An open block, and where its content goes.
@@ -61,17 +59,16 @@ impl Blocks {
     }
 
     fn begin_call(
-        &mut self,
+        &self,
         block: &Object,
         reply: &mut ReplyBuilder,
         out: &mut Vec<ModelEvent>,
     ) -> Result<Block, StreamFault> {
         let text = |field: &str| block.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
-        let id = text("id").filter(|id| !self.ids.iter().any(|known| known == id));
-        self.ids.extend(id.map(str::to_owned));
-        // Our own number: those of the server may repeat.
+        // Our own number: those of the server may repeat, as ids do that a relay makes.
         let number = self.begun;
-        reply.call(CallPiece { index: Some(number), id, name: text("name"), ..CallPiece::default() }, out)?;
+        let (id, name) = (text("id"), text("name"));
+        reply.call(CallPiece { index: Some(number), id, name, ..CallPiece::default() }, out)?;
         // A placeholder, unless no piece follows.
         let input = block.get("input").filter(|input| !is_empty(input)).map(Value::to_string);
         Ok(Block::Call { number, input: input.unwrap_or_default(), has_pieces: false })

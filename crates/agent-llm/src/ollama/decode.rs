@@ -168,6 +168,7 @@ impl State {
         if let Some(content) = message.content {
             self.reply.text(content.0, out)?;
         }
+        self.reply.next_message();
         // Calls stand before the last line or on it, whole; their index says nothing.
         for call in message.tool_calls.into_iter().flatten() {
             let Some(function) = call.function else { continue };

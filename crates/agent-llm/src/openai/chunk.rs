@@ -5,7 +5,7 @@ use std::fmt;
 
 use agent_protocol::Object;
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -18,7 +18,7 @@ pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
     pub(super) model: Option<Text<'a>>,
     #[serde(borrow, default)]
-    pub(super) choices: Option<FirstChoice<'a>>,
+    pub(super) choices: Option<Choices<'a>>,
     #[serde(borrow, default)]
     pub(super) usage: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -63,14 +63,34 @@ pub(super) struct Groq<'a> {
     pub(super) usage: Option<&'a RawValue>,
 }
 
-/// The first choice of a list: we ask for one, and any further one would be mixed into it.
-pub(super) struct FirstChoice<'a>(pub(super) Option<Choice<'a>>);
+/// The choices of an event. We ask for one; a server that sends several mixes their events, or lists them in one.
+pub(super) struct Choices<'a> {
+    first: Option<Choice<'a>>,
+    /// As good as always none.
+    others: Vec<Choice<'a>>,
+}
 
-impl<'de: 'a, 'a> Deserialize<'de> for FirstChoice<'a> {
+impl<'a> Choices<'a> {
+    /// The choice that the reply is made of, and whether there are others. The first one that comes is chosen.
+    pub(super) fn pick(self, chosen: &mut Option<u64>) -> (Option<Choice<'a>>, bool) {
+        let Some(first) = self.first else { return (None, false) };
+        let number = *chosen.get_or_insert(first.number());
+        let mut all = std::iter::once(first).chain(self.others);
+        let mut others = false;
+        let picked = all.find(|choice| {
+            let is_it = choice.number() == number;
+            others |= !is_it;
+            is_it
+        });
+        (picked, others || all.next().is_some())
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Choices<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct First;
-        impl<'de> Visitor<'de> for First {
-            type Value = FirstChoice<'de>;
+        struct List;
+        impl<'de> Visitor<'de> for List {
+            type Value = Choices<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a list of choices")
@@ -78,16 +98,21 @@ impl<'de: 'a, 'a> Deserialize<'de> for FirstChoice<'a> {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
                 let first = seq.next_element()?;
-                while seq.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(FirstChoice(first))
+                let mut others = Vec::new();
+                while let Some(other) = seq.next_element()? {
+                    others.push(other);
+                }
+                Ok(Choices { first, others })
             }
         }
-        deserializer.deserialize_seq(First)
+        deserializer.deserialize_seq(List)
     }
 }
 
 #[derive(Deserialize)]
 pub(super) struct Choice<'a> {
+    #[serde(default)]
+    index: Option<u64>,
     /// Boxed: on its way up through the deserialiser it would be copied at every level.
     #[serde(borrow, default)]
     pub(super) delta: Option<Box<Delta<'a>>>,
@@ -96,6 +121,13 @@ pub(super) struct Choice<'a> {
     pub(super) message: Option<Box<Delta<'a>>>,
     #[serde(borrow, default)]
     pub(super) finish_reason: Option<Text<'a>>,
+}
+
+impl Choice<'_> {
+    /// Its place among the choices; a server with only one may leave that out.
+    fn number(&self) -> u64 {
+        self.index.unwrap_or(0)
+    }
 }
 
 #[derive(Deserialize)]
@@ -140,6 +172,7 @@ pub(super) fn tidy(chunk: &mut Object) {
     texts(chunk, &["model", "object"]);
     inner(chunk, "x_groq");
     for choice in each(chunk, "choices") {
+        numbers(choice, &["index"]);
         texts(choice, &["finish_reason"]);
         for side in ["delta", "message"] {
             if let Some(delta) = inner(choice, side) {

@@ -35,6 +35,10 @@ struct State {
     events: u64,
     /// Events with a choice.
     choices: u64,
+    /// Which of several choices the reply is made of.
+    chosen: Option<u64>,
+    /// The body is one object: its calls are whole.
+    is_whole: bool,
     /// A choice held a message, which is whole, and no piece of one.
     has_message: bool,
 }
@@ -49,6 +53,8 @@ impl OpenAiDecoder {
             done: false,
             events: 0,
             choices: 0,
+            chosen: None,
+            is_whole: false,
             has_message: false,
         };
         Self { body: EventBody::new(limits.event_bytes), state }
@@ -118,7 +124,10 @@ impl ReadEvents for State {
     /// A body that is one object: an answer that was not streamed, or an error with status 200. Or events without a frame.
     fn whole(&mut self, text: &str, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
         let text = text.trim();
-        match self.data(text, "", out) {
+        self.is_whole = true;
+        let read = self.data(text, "", out);
+        self.is_whole = false;
+        match read {
             Ok(()) if self.choices == 0 && self.events > 0 => Err(said(text)),
             // What is whole needs no word for its end.
             Ok(()) => {
@@ -188,6 +197,7 @@ impl State {
         out: &mut Vec<ModelEvent>,
     ) -> Result<(), StreamFault> {
         self.events += 1;
+        self.reply.next_message();
         let is_bare = chunk.choices.is_none() && chunk.usage.is_none() && chunk.model.is_none();
         let flat_error = is_bare && matches!(name, "" | "message") && FlatError::is_in(data, self.ending.is_over());
         if flat_error || chunk.error.is_some_and(|error| !matches!(error.get(), "\"\"" | "{}" | "false")) {
@@ -201,9 +211,13 @@ impl State {
             // Cumulative or final: the last one stands, and is never added.
             self.reply.usage = usage;
         }
-        match chunk.choices.and_then(|choices| choices.0) {
+        let (choice, others) = chunk.choices.map_or((None, false), |choices| choices.pick(&mut self.chosen));
+        if others {
+            self.reply.note("other_choices_left_out", true.into());
+        }
+        match choice {
             Some(choice) => self.choice(choice, out)?,
-            None if counts => self.ending.counts(),
+            None if counts && !others => self.ending.counts(),
             None => {}
         }
         Ok(())
@@ -273,7 +287,7 @@ impl State {
         let function = call.function.as_ref();
         self.reply.count(call.extra_content.map_or(0, |extra| extra.get().len()))?;
         let piece = CallPiece {
-            whole: false,
+            whole: self.is_whole,
             index: call.index,
             id: Text::filled(&call.id),
             name: function.and_then(|function| Text::filled(&function.name)),

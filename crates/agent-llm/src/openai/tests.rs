@@ -305,6 +305,37 @@ fn usage_wherever_it_comes() {
     check_end(&[HI, STOP], "done end_turn \"Hi\"");
 }
 
+/// FND-72: of several choices one is read, whichever comes first and however they are mixed; that there are others is told.
+#[test]
+fn one_choice_is_read() {
+    let choice = |index: u64, text: &str| format!(r#"{{"index":{index},"delta":{{"content":"{text}"}}}}"#);
+    let stop = |index: u64| format!(r#"{{"choices":[{{"index":{index},"delta":{{}},"finish_reason":"stop"}}]}}"#);
+    for first in [0, 1, 3] {
+        for listed in [true, false] {
+            let others = [0_u64, 1, 2].map(|index| if index == first { 7 } else { index });
+            let mut data = vec![format!(r#"{{"choices":[{}]}}"#, choice(first, "a"))];
+            for round in ["b", "c"] {
+                let mut all: Vec<String> = others.iter().map(|other| choice(*other, "no")).collect();
+                all.insert(round.len() % 3, choice(first, round));
+                if listed {
+                    data.push(format!(r#"{{"choices":[{}]}}"#, all.join(",")));
+                } else {
+                    data.extend(all.iter().map(|choice| format!(r#"{{"choices":[{choice}]}}"#)));
+                }
+            }
+            data.extend(others.map(stop));
+            data.push(format!(r#"{{"choices":[{}]}}"#, choice(first, "d")));
+            data.push(stop(first));
+            let data: Vec<&str> = data.iter().map(String::as_str).collect();
+            let reply = crate::testing::reply_to(&openai(), crate::testing::request(), &events(&data));
+            assert_eq!(reply.text(), "abcd");
+            assert_eq!(reply.metadata["other_choices_left_out"], true);
+        }
+    }
+    let reply = crate::testing::reply_to(&openai(), crate::testing::request(), &events(&[HI, STOP]));
+    assert!(!reply.metadata.contains_key("other_choices_left_out"));
+}
+
 /// Azure's first chunk without choices and its last without delta; a comment in data; CRLF, no blank, a byte order mark.
 #[test]
 fn oddities_of_servers() {

@@ -8,9 +8,10 @@ use agent_protocol::{
 };
 use serde_json::Value;
 
-use super::calls::{CallPiece, CallSlots};
+use super::calls::CallSlots;
 use super::halves::as_escapes;
 use super::inline::{InlineThinking, Said};
+use super::piece::CallPiece;
 use super::speech::Speech;
 use super::{ids, kept, stop};
 use crate::BrokenStream;
@@ -103,6 +104,11 @@ impl ReplyBuilder {
         if let (None, Some(model)) = (&self.model, model) {
             self.model = Some(model.to_owned());
         }
+    }
+
+    /// Tells something about the reply, with it.
+    pub(crate) fn note(&mut self, key: &str, value: Value) {
+        self.about.metadata.insert(key.to_owned(), value);
     }
 
     /// Whether anything of the reply has come. From here on the adapter does not ask again (PRV-7).
@@ -258,6 +264,11 @@ impl ReplyBuilder {
             self.segments.push(Segment::Call(at));
         }
         Ok(())
+    }
+
+    /// The server's next message begins.
+    pub(crate) fn next_message(&mut self) {
+        self.calls.next_message();
     }
 
     /// What the server wants back with a call, told after it.

@@ -124,6 +124,28 @@ fn calls() -> Vec<Fixture> {
             TWO,
         ),
         last(
+            "one-id-for-all",
+            &[
+                C1_BEGINS,
+                piece!(r#"{"index":1,"id":"c1","function":{"name":"code__read_file","arguments":"{\"pa"}}"#),
+                piece!(r#"{"index":0,"function":{"arguments":"th\":\"a\"}"}}"#),
+                piece!(r#"{"index":1,"function":{"arguments":"th\":\"b\"}"}}"#),
+                TOOL_STOP,
+            ],
+            r#"done tool_use c1:code.read_file{"path":"a"} call_run_1:code.read_file{"path":"b"}"#,
+        ),
+        last(
+            "one-id-without-index",
+            &[
+                piece!(
+                    r#"{"id":"c1","function":{"name":"code__read_file","arguments":"{\"path\":\"a\"}"}},"#,
+                    r#"{"id":"c1","function":{"name":"code__read_file","arguments":"{\"path\":\"b\"}"}}"#
+                ),
+                TOOL_STOP,
+            ],
+            r#"done tool_use c1:code.read_file{"path":"a"} call_run_1:code.read_file{"path":"b"}"#,
+        ),
+        last(
             "id-on-every-piece",
             &[C1_BEGINS, piece!(r#"{"index":0,"id":"c1","function":{"arguments":"th\":\"a\"}"}}"#), TOOL_STOP],
             ONE,
@@ -479,6 +501,18 @@ fn oddities() -> Vec<Fixture> {
                 r#"{"model":{},"choices":[null,{"index":"0","delta":{"content":["H",{"text":"i"}],"reasoning":{"text":"hm"},"tool_calls":[null,{"index":"0","id":7,"function":{"name":"code__read_file","arguments":"{}"}},{"index":-1,"function":null}]},"finish_reason":{"type":"stop"}}],"usage":{"prompt_tokens":50.0,"completion_tokens":"9"}}"#,
             ],
             "done tool_use 50+9 think\"hm\" \"Hi\" 7:code.read_file{} mended1",
+        ),
+        all(
+            "several-choices",
+            &[
+                r#"{"choices":[{"index":0,"delta":{"content":"H"}}]}"#,
+                r#"{"choices":[{"index":1,"delta":{"content":"Bye"}}]}"#,
+                r#"{"choices":[{"index":1,"delta":{},"finish_reason":"stop"}]}"#,
+                r#"{"choices":[{"index":1,"delta":{"content":"!"}},{"index":0,"delta":{"content":"i"}}]}"#,
+                STOP,
+                DONE,
+            ],
+            &["started m", "text \"H\"", "text \"i\"", "done end_turn \"Hi\""],
         ),
         last(
             "signed-calls",

@@ -1,3 +1,6 @@
+use std::borrow::Cow;
+
+use agent_protocol::MAX_INVALID_ARGUMENTS_ECHO;
 use proptest::prelude::*;
 
 use super::*;
@@ -15,6 +18,7 @@ fn collect(pieces: &[Piece]) -> Vec<String> {
     let mut slots = CallSlots::default();
     let mut out = Vec::new();
     for (index, id, name, arguments) in pieces {
+        slots.next_message();
         let filled = |text: &'static str| (!text.is_empty()).then_some(text);
         let piece = CallPiece {
             index: u64::try_from(*index).ok(),
@@ -99,6 +103,45 @@ fn no_index() {
     check(&[(-1, "", READ, "{}"), (-1, "", READ, "{}")], &["none:code.read_file{}", "none:code.read_file{}"]);
 }
 
+/// FND-40: calls that share an id are told apart by their index, or else by a name or arguments that begin anew; one that is said
+/// again in a later message is the same.
+#[test]
+fn one_id_for_all() {
+    const A_AND_B: &[&str] = &[r#"c:code.read_file{"path":"a"}"#, r#"c:code.read_file{"path":"b"}"#];
+    let (a, b) = (r#"{"path":"a"}"#, r#"{"path":"b"}"#);
+    check(&[(0, "c", READ, a), (1, "c", READ, b)], A_AND_B);
+    check(&[(-1, "c", READ, a), (-1, "c", READ, b)], A_AND_B);
+    check(&[(0, "c", READ, a), (0, "c", READ, b)], A_AND_B);
+    // Interleaved, with the id on every piece.
+    check(
+        &[
+            (0, "c", READ, r#"{"pa"#),
+            (1, "c", READ, r#"{"pa"#),
+            (0, "c", "", r#"th":"a"}"#),
+            (1, "c", "", r#"th":"b"}"#),
+        ],
+        A_AND_B,
+    );
+    // The name comes by itself, before the arguments.
+    for index in [0, -1] {
+        check(&[(index, "c", READ, ""), (index, "", "", a), (index, "c", READ, ""), (index, "", "", b)], A_AND_B);
+        check(&[(index, "c", READ, ""), (index, "c", "", a), (index, "c", READ, ""), (index, "c", "", b)], A_AND_B);
+        check(&[(index, "c", READ, ""), (index, "c", WRITE, "")], &["c:code.read_file{}", "c:code.write_file{}"]);
+        check(
+            &[(index, "c", READ, a), (index, "c", "nonsense", ""), (index, "c", "", b)],
+            &[r#"c:code.read_file{"path":"a"}"#, r#"c:nonsense{"path":"b"}"#],
+        );
+        // The same again, by a relay, or the end of a server that repeats the head.
+        check(&[(index, "c", READ, a), (index, "c", READ, a)], &A_AND_B[..1]);
+        check(&[(index, "c", READ, a), (index, "c", READ, ""), (index, "c", READ, "")], &A_AND_B[..1]);
+    }
+    // Told apart by their index, equal calls are two.
+    check(&[(0, "c", READ, a), (1, "c", READ, a)], &[A_AND_B[0], A_AND_B[0]]);
+    // An index that moves on with every piece of one call names no other call.
+    check(&[(0, "c", READ, r#"{"pa"#), (1, "c", "", r#"th":"a"}"#)], &A_AND_B[..1]);
+    check(&[(0, "c", READ, r#"{"pa"#), (1, "c", READ, r#"th":"a"}"#)], &A_AND_B[..1]);
+}
+
 /// Ids that are repeated on every piece, come empty, or change with every piece.
 #[test]
 fn odd_ids() {
@@ -143,19 +186,25 @@ fn complete_text_may_go_on() {
     check(&[(0, "c1", READ, r#"{"path":"a"}"#), (0, "", "", r#"{"path":"b"}"#)], &["c1:code.read_file{}!"]);
 }
 
-/// Calls that come whole are separate, whatever they share; the same under the same id is the same.
+/// FND-40: calls that come whole are separate, whatever they share; the same under the same id in a later message is the same.
 #[test]
 fn whole_calls() {
     let mut slots = CallSlots::default();
     let mut out = Vec::new();
-    for (id, arguments) in [("c", "{}"), ("c", "{}"), ("c", r#"{"a":1}"#), ("", "{}"), ("", "{}")] {
-        let id = (!id.is_empty()).then_some(id);
-        let piece =
-            CallPiece { whole: true, id, name: Some(READ), arguments: arguments.into(), ..CallPiece::default() };
-        slots.add(piece, &names(), &mut out).unwrap();
+    for message in [
+        &[("c", "{}"), ("c", "{}"), ("c", r#"{"a":1}"#), ("", "{}"), ("", "{}")][..],
+        &[("c", "{}"), ("c", r#"{"a":1}"#), ("c", r#"{"a":2}"#)],
+    ] {
+        slots.next_message();
+        for (id, arguments) in message {
+            let id = (!id.is_empty()).then_some(*id);
+            let arguments = (*arguments).into();
+            let piece = CallPiece { whole: true, id, name: Some(READ), arguments, ..CallPiece::default() };
+            slots.add(piece, &names(), &mut out).unwrap();
+        }
     }
     let assign = |ids: &[Option<String>]| ids.iter().map(|_| ToolCallId::parse("x").unwrap()).collect();
-    assert_eq!(slots.finish(false, &names(), assign, &mut out).len(), 4);
+    assert_eq!(slots.finish(false, &names(), assign, &mut out).len(), 6);
 }
 
 /// PRV-4, PRV-5, PRV-6: what the model and the provider really said stays in the metadata, cut to 800 characters.
