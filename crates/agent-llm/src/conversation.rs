@@ -3,6 +3,7 @@
 
 mod attempt;
 mod generate;
+mod refused;
 mod terms;
 
 use std::sync::Arc;

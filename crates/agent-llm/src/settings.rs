@@ -89,7 +89,7 @@ pub struct LimitSettings {
 
 impl Default for LimitSettings {
     fn default() -> Self {
-        // Ollama's own client and runner stop at 8 MB a line.
-        Self { event_bytes: 8 << 20, reply_bytes: 64 << 20, error_bytes: 64 << 10 }
+        // Ollama's own client and runner stop at 8 MB a line. A reply is far below 2 MB with the models there are.
+        Self { event_bytes: 8 << 20, reply_bytes: 16 << 20, error_bytes: 64 << 10 }
     }
 }

@@ -21,11 +21,11 @@ impl AgentEnd {
         self == Self::WaitsForMore
     }
 
-    /// The agent's row, for a run that stands so; `answer` is the text of one that has ended.
-    pub(crate) fn write(self, agent_id: &AgentId, run: RunStatus, answer: Option<String>) -> Write {
+    /// The agent's row, for a run that stands so; `answer` gives the text of one that has ended, and is asked only where it is kept.
+    pub(crate) fn write(self, agent_id: &AgentId, run: RunStatus, answer: impl FnOnce() -> Option<String>) -> Write {
         let status = status_of(self, run);
         let is_over = self == Self::Done && run.is_terminal();
-        let result = is_over.then(|| json!({ "status": status.as_str(), "summary": answer.unwrap_or_default() }));
+        let result = is_over.then(|| json!({ "status": status.as_str(), "summary": answer().unwrap_or_default() }));
         Write::AgentStatus { agent_id: agent_id.clone(), status, result }
     }
 }

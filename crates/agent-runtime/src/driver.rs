@@ -127,7 +127,7 @@ impl Driver {
         let run = run.ok().and_then(|runs| runs.into_iter().find(|run| run.run_id == self.context.run_id));
         if let Some(run) = run {
             let mut writes = failed(run, &fault);
-            writes.push(self.agent_end.write(&self.context.agent.id, RunStatus::Failed, None));
+            writes.push(self.agent_end.write(&self.context.agent.id, RunStatus::Failed, || None));
             // Should that fail, the next claim of the session ends it.
             if self.context.commit(writes).await.is_err() {
                 self.context.owned.end_is_unstored();
@@ -302,8 +302,7 @@ impl Driver {
             Wanted::Run(patch) => Write::RunPatch(patch),
         }));
         if let Some(status) = status {
-            let answer = status.is_terminal().then(|| self.machine.answer()).flatten();
-            writes.push(self.agent_end.write(&self.context.agent.id, status, answer));
+            writes.push(self.agent_end.write(&self.context.agent.id, status, || self.machine.answer()));
         }
         if let Err(error) = self.context.commit(writes).await {
             self.prelude = besides;

@@ -403,7 +403,7 @@ impl Launch {
         let error = error.payload();
         prelude.extend(failed_patch(&error, None, 0, Usage::default()));
         if self.context.agent.parent.is_some() {
-            prelude.push(AgentEnd::Done.write(&self.context.agent.id, RunStatus::Failed, None));
+            prelude.push(AgentEnd::Done.write(&self.context.agent.id, RunStatus::Failed, || None));
         }
         if self.context.commit(prelude).await.is_err() {
             self.context.owned.end_is_unstored();

@@ -38,7 +38,7 @@ impl Run {
                 self.judge_reply(reply, out);
             }
             // The whole reply came just as the user stopped it: it counts as what was there when it was stopped.
-            Phase::Draining(_) => self.on_partial(request, Some(&reply), out),
+            Phase::Draining(_) => self.on_partial(request, Some(reply), out),
             _ => {}
         }
     }
@@ -58,7 +58,7 @@ impl Run {
             return false;
         }
         let error = errors::prompt_cut(reply.usage.input_tokens.unwrap_or_default(), self.calibration.apply(estimated));
-        self.store_partial(Some(reply), "partial", out);
+        self.store_partial(Some(reply.clone()), "partial", out);
         self.on_overflow(estimated, &error, out);
         true
     }
@@ -219,26 +219,26 @@ impl Run {
             return;
         }
         if matches!(self.phase, Phase::Draining(_)) {
-            return self.on_partial(request, partial.as_ref(), out);
+            return self.on_partial(request, partial, out);
         }
         let Phase::Streaming { estimated } = self.phase else { return };
         match fault {
             ModelFault::Overflow => self.on_overflow(estimated, &error, out),
             ModelFault::Retryable if self.counts.model_retries < self.limits.model_retries => {
                 self.counts.model_retries += 1;
-                self.store_partial(partial.as_ref(), "partial", out);
+                self.store_partial(partial, "partial", out);
                 out.event(model_failed(&error, true));
                 // The same turn again (RUN-23).
                 self.counts.turns -= 1;
                 self.gather(out);
             }
             ModelFault::Retryable | ModelFault::Fatal => {
-                self.store_partial(partial.as_ref(), "failed", out);
+                self.store_partial(partial, "failed", out);
                 out.event(model_failed(&error, false));
                 self.conclude(EndReason::Failed, Some(error), out);
             }
             ModelFault::Aborted => {
-                self.store_partial(partial.as_ref(), "aborted", out);
+                self.store_partial(partial, "aborted", out);
                 self.conclude(EndReason::AbortedStreaming, Some(error), out);
             }
         }
@@ -262,7 +262,7 @@ impl Run {
     }
 
     /// What an aborted stream left.
-    fn on_partial(&mut self, request: RequestNo, partial: Option<&Reply>, out: &mut Out) {
+    fn on_partial(&mut self, request: RequestNo, partial: Option<Reply>, out: &mut Out) {
         let Phase::Draining(drain) = &self.phase else { return };
         if drain.open != Some(Target::Model(request)) {
             return;
@@ -274,12 +274,12 @@ impl Run {
     }
 
     /// Kept for inspection: not active, not on the path, in no prompt (RUN-8).
-    fn store_partial(&mut self, partial: Option<&Reply>, mark: &str, out: &mut Out) {
+    fn store_partial(&mut self, partial: Option<Reply>, mark: &str, out: &mut Out) {
         let Some(partial) = partial.filter(|reply| !reply.content.is_empty()) else { return };
-        let mut metadata = reply_metadata(partial);
+        let mut metadata = reply_metadata(&partial);
         metadata.insert("partial".to_owned(), true.into());
         metadata.insert("reason".to_owned(), mark.into());
-        let draft = self.draft(Role::Assistant, NodeType::Message, partial.content.clone(), metadata);
+        let draft = self.draft(Role::Assistant, NodeType::Message, partial.content, metadata);
         let completed = MessageCompleted { tool_calls: None, partial: true, reason: Some(mark.to_owned()) };
         out.event(EventDraft::of(completed).node(&draft.node_id));
         out.writes.push(Write::Node(draft));

@@ -8,7 +8,7 @@ use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
 use super::generate::Emitter;
-use super::{Conversation, Failure, History, Prepared};
+use super::{Conversation, Failure, History, Prepared, refused};
 use crate::dialect::{Decoder, Flow, StreamFault, StreamState, Unfinished};
 use crate::fault::{Circumstances, ServerWords, classify, tokens};
 use crate::http::{Answer, Body, Call, Method};
@@ -145,7 +145,12 @@ impl Conversation {
                 let _ = tokio::time::timeout(DRAIN_TIME, heard.body.next()).await;
                 Ok(reply)
             }
-            Err(error) => Err(Failure { error, partial: decoder.partial(), begun }),
+            Err(error) => {
+                let is_refused = matches!(&error, ProviderError::Broken { broken, .. } if broken.is_too_long());
+                let partial =
+                    decoder.partial().map(|partial| if is_refused { refused::beginning(partial) } else { partial });
+                Err(Failure { error, partial, begun })
+            }
         }
     }
 

@@ -61,3 +61,10 @@ pub enum BrokenStream {
         limit: usize,
     },
 }
+
+impl BrokenStream {
+    /// Whether a bound of ours ended it.
+    pub(crate) fn is_too_long(&self) -> bool {
+        matches!(self, Self::EventTooLong { .. } | Self::ReplyTooLong { .. } | Self::TooManyCalls { .. })
+    }
+}

@@ -14,6 +14,9 @@ use crate::artifact;
 use crate::error::StoreError;
 use crate::write::{Commit, Committed, NewAgent, NewArtifact, NewRun, Write};
 
+/// The place of a node's content among the values of its row.
+const CONTENT_OF_NODE: usize = 9;
+
 /// Stores everything in `commit`; the caller's transaction makes it all or nothing.
 pub(super) fn commit(
     tx: &Connection,
@@ -164,23 +167,31 @@ impl Apply<'_> {
             created_at: self.now.clone(),
         };
         let parent = node.parent_id.as_ref().map(NodeId::as_str);
-        let added = self.run(
-            sql::ADD_NODE,
-            params![
-                node.session_id.as_str(),
-                node.node_seq,
-                node.node_id.as_str(),
-                parent,
-                node.agent_id.as_str(),
-                node.run_id.as_str(),
-                node.role.as_str(),
-                node.node_type.as_str(),
-                encode("content_json", &*node.content)?,
-                encode("metadata_json", &node.metadata)?,
-                node.token_count,
-                node.created_at.as_str(),
-            ],
-        )?;
+        let mut statement = self.tx.prepare_cached(sql::ADD_NODE)?;
+        // SQLite copies what it is given, and builds the row from the copy: the text is dropped in between.
+        let content = encode("content_json", &*node.content)?;
+        statement.raw_bind_parameter(CONTENT_OF_NODE, &content)?;
+        drop(content);
+        let metadata = encode("metadata_json", &node.metadata)?;
+        let before: [&dyn ToSql; CONTENT_OF_NODE - 1] = [
+            &node.session_id.as_str(),
+            &node.node_seq,
+            &node.node_id.as_str(),
+            &parent,
+            &node.agent_id.as_str(),
+            &node.run_id.as_str(),
+            &node.role.as_str(),
+            &node.node_type.as_str(),
+        ];
+        let after: [&dyn ToSql; 3] = [&metadata, &node.token_count, &node.created_at.as_str()];
+        let places = (1..CONTENT_OF_NODE).zip(before).chain((CONTENT_OF_NODE + 1..).zip(after));
+        for (place, value) in places {
+            statement.raw_bind_parameter(place, value)?;
+        }
+        let added = statement.raw_execute()?;
+        // The statement is kept for the next one; what it was given is not.
+        statement.clear_bindings();
+        drop(statement);
         self.must_be_one(added, "node of that agent named", parent.unwrap_or_default())?;
         self.committed.nodes.push(node);
         Ok(())
