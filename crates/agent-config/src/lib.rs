@@ -28,6 +28,7 @@
 
 mod config;
 mod effect;
+mod key_variables;
 mod load;
 mod nearest;
 mod parse;

@@ -154,7 +154,14 @@ fn too_small(window: u64, output: u64, available: u64, parts: &[(String, u64)]) 
         // Writing to a String does not fail.
         let _ = write!(message, ", {tokens} go to {name}");
     }
-    message.push_str(". Raise model.context_window, or switch off tools with tools.disabled.");
+    // A quarter for the answer and a quarter for the conversation: then half is enough for the rest.
+    let fixed: u64 = parts.iter().map(|(_, tokens)| tokens).sum();
+    let least = (2 * fixed).next_multiple_of(256);
+    let _ = write!(
+        message,
+        ". Raise model.context_window to {least} or more, or switch off tools with tools.disabled, which also takes out what the model \
+         is told about them."
+    );
     message
 }
 
@@ -217,6 +224,19 @@ mod tests {
         let error = Budgets::derive(&SEED, &fixed(5000)).unwrap_err().to_string();
         assert!(error.contains("3334 go to the tool schemas, 1666 go to system.core"), "{error}");
         assert!(error.contains("8192"), "{error}");
+    }
+
+    /// FND-72: the window that a refusal names is big enough, and nothing much smaller is.
+    #[test]
+    fn the_least_window_is_named() {
+        for tokens in (300..20_000).step_by(77) {
+            let of = |context_window| Budgets::derive(&BudgetConfig { context_window, ..SEED }, &fixed(tokens));
+            let Err(error) = of(tokens) else { panic!("{tokens} fit into themselves") };
+            let error = error.to_string();
+            let named = error.split("to ").find_map(|rest| rest.split(" or more").next()?.parse::<u64>().ok()).unwrap();
+            assert!(of(named).is_ok(), "{tokens}: {error}");
+            assert!(tokens > 8_000 || of(named - 512).is_err(), "{tokens}: {error}");
+        }
     }
 
     proptest! {

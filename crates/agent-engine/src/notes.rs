@@ -9,8 +9,35 @@ pub(crate) const EMPTY_REPLY: &str = "Your last reply was empty. If the work is 
 pub(crate) const CUT_REPLY: &str =
     "Your reply was cut at the output limit. Go on exactly where it stopped, without repeating anything.";
 
-/// The user cancelled (RUN-19).
-pub(crate) const STOPPED_BY_USER: &str = "The user stopped the previous answer before it was finished.";
+/// Why such a reply is no answer, in its event.
+pub(crate) const WRITTEN_CALL: &str = "written_call";
+
+/// A tool was to be called in the words of the answer (RUN-9).
+pub(crate) fn written_call(tool: &str) -> String {
+    format!(
+        "Your last reply holds a call of {tool} that is written as text, so nothing was run. Make it as a real tool call now. If it is \
+         meant for the user to read, say so in words before and after it."
+    )
+}
+
+/// The user cancelled (RUN-19); what they had seen of the answer by then.
+pub(crate) fn stopped_by_user(seen: Option<&str>) -> String {
+    with_what_was_seen("The user stopped the previous answer before it was finished.", seen)
+}
+
+/// The answer broke off for good, behind this beginning.
+pub(crate) fn broke_off(seen: &str) -> String {
+    with_what_was_seen("The previous answer broke off, since the model's server failed.", Some(seen))
+}
+
+fn with_what_was_seen(what: &str, seen: Option<&str>) -> String {
+    match seen {
+        None => what.to_owned(),
+        Some(seen) => {
+            format!("{what} This much of it had been shown, word for word ([…] stands for what was cut):\n{seen}")
+        }
+    }
+}
 
 /// Calls of a cut reply (RUN-7).
 pub(crate) fn cut_call(limit: u64) -> String {
@@ -28,6 +55,14 @@ pub(crate) fn repeated(times: usize) -> String {
     format!(
         "[This is call {times} with the same arguments and the same result. Repeating it will not change anything: use the \
          result you have, or try something else.]"
+    )
+}
+
+/// The same call, denied again and again (RUN-10).
+pub(crate) fn denied_again(times: usize) -> String {
+    format!(
+        "[This call was denied {times} times. Do not make it again: do something else, or ask the user in plain words what they \
+         want instead.]"
     )
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_protocol::{ContentBlock, ModelMessage};
+use agent_protocol::{ContentBlock, ModelMessage, Reply};
 
 /// A message and its estimated tokens.
 pub(crate) type Weighed = (Arc<ModelMessage>, u64);
@@ -33,6 +33,16 @@ impl TokenCounter {
     #[must_use]
     pub fn message(self, blocks: &[ContentBlock]) -> u64 {
         PER_MESSAGE + blocks.iter().map(|block| self.block(block)).sum::<u64>()
+    }
+
+    /// Estimated tokens that a model wrote for this reply, its reasoning included.
+    pub(crate) fn reply(self, reply: &Reply) -> u64 {
+        let reasoning = reply.metadata.get(ModelMessage::REASONING).map_or(0, |reasoning| self.value(reasoning));
+        let content: u64 = reply.content.iter().map(|block| self.block(block)).sum();
+        match content + reasoning {
+            0 => 0,
+            written => written + PER_MESSAGE,
+        }
     }
 
     fn block(self, block: &ContentBlock) -> u64 {

@@ -28,7 +28,7 @@ pub fn line(text: &str, max: usize) -> String {
         if skipped {
             continue;
         }
-        if c == '/' && clean.ends_with('<') {
+        if is_slash(c) && clean.trim_end().ends_with(['<', '＜', '﹤', '‹', '〈']) {
             clean.push('\\');
             count += 1;
         }
@@ -36,6 +36,11 @@ pub fn line(text: &str, max: usize) -> String {
         count += 1;
     }
     cut(clean.trim_end(), max)
+}
+
+/// A slash, or what looks like one.
+fn is_slash(c: char) -> bool {
+    matches!(c, '/' | '／' | '∕' | '⁄' | '⧸')
 }
 
 /// At most `max` characters, with a `…` where there were more.
@@ -60,9 +65,9 @@ fn cut(text: &str, max: usize) -> String {
 pub fn path(path: &Path) -> String {
     let mut out = String::new();
     for chunk in path.as_os_str().as_bytes().utf8_chunks() {
-        let mut chars = chunk.valid().chars().peekable();
+        let mut chars = chunk.valid().chars();
         while let Some(c) = chars.next() {
-            let closes = c == '<' && chars.peek() == Some(&'/');
+            let closes = c == '<' && chars.clone().find(|next| *next != ' ').is_some_and(is_slash);
             match c {
                 '\\' => out.push_str("\\\\"),
                 ' '..='~' if c != '`' && !closes => out.push(c),

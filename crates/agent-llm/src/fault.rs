@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use agent_protocol::ErrorPayload;
 
+use crate::retry::MAX_SERVER_WAIT;
+use crate::span::in_words;
+
 pub(crate) use classify::{Circumstances, classify, tokens};
 pub(crate) use words::ServerWords;
 
@@ -120,6 +123,14 @@ impl std::fmt::Display for Refusal {
         match self.words.as_str() {
             "" => {}
             words => write!(f, ": {words}")?,
+        }
+        if let Some(wait) = self.retry_after.filter(|wait| *wait > MAX_SERVER_WAIT) {
+            let dot = if self.words.ends_with(['.', '!', '?']) { "" } else { "." };
+            write!(f, "{dot} It asks to wait {} before the next try, so it is not asked again now", in_words(wait))?;
+            return match &self.hint {
+                Some(hint) => write!(f, ". {hint}"),
+                None => Ok(()),
+            };
         }
         match &self.hint {
             Some(hint) if self.words.ends_with(['.', '!', '?']) => write!(f, " {hint}"),

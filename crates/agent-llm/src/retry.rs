@@ -12,7 +12,7 @@ use crate::span::{duration, seconds};
 mod resets;
 
 /// Longest wait a server may ask for. Beyond it the failure is told to the user, with the wait.
-const MAX_SERVER_WAIT: Duration = Duration::from_secs(120);
+pub(crate) const MAX_SERVER_WAIT: Duration = Duration::from_secs(120);
 
 /// How long to wait before asking again after attempt `attempt` (from 1); none: do not ask again. `chance` lies in 0..1.
 pub(crate) fn wait(

@@ -20,6 +20,15 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
     }
 }
 
+/// A span as people say it, in its two largest units: `45 s`, `2 min 5 s`, `1 h`, `3 d 4 h`.
+pub(crate) fn in_words(span: Duration) -> String {
+    let seconds = span.as_secs() + u64::from(span.subsec_nanos() > 0);
+    let parts = [(seconds / 86_400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "min"), (seconds % 60, "s")];
+    let first = parts.iter().position(|(count, _)| *count > 0).unwrap_or(parts.len() - 1);
+    let shown = parts[first..].iter().take(2).filter(|(count, _)| *count > 0 || seconds == 0);
+    shown.map(|(count, unit)| format!("{count} {unit}")).collect::<Vec<_>>().join(" ")
+}
+
 /// How many of a unit make a second; no unit is seconds.
 fn per_second(unit: &str) -> Option<f64> {
     Some(match unit {
@@ -36,4 +45,25 @@ fn per_second(unit: &str) -> Option<f64> {
 pub(crate) fn seconds(number: &str, per_second: f64) -> Option<Duration> {
     let number: f64 = number.trim().parse().ok()?;
     Duration::try_from_secs_f64(number / per_second).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_in_words() {
+        for (seconds, words) in [
+            (0, "0 s"),
+            (45, "45 s"),
+            (125, "2 min 5 s"),
+            (3600, "1 h"),
+            (5400, "1 h 30 min"),
+            (3661, "1 h 1 min"),
+            (270_000, "3 d 3 h"),
+        ] {
+            assert_eq!(in_words(Duration::from_secs(seconds)), words);
+        }
+        assert_eq!(in_words(Duration::from_millis(1500)), "2 s");
+    }
 }

@@ -251,6 +251,9 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// The metadata key that says that all of the text counts as reasoning, since what opened it was never closed.
+    pub const UNCLOSED_THINKING: &'static str = "unclosed_thinking";
+
     /// The calls, in the model's order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(ContentBlock::as_tool_call)

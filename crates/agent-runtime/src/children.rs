@@ -187,6 +187,9 @@ impl CallChildren {
             return ChildReport { agent_id, run_id, status, end_reason: None, answer: None, error: Some(error) };
         };
         self.children.unanswered().extend(result.unanswered.iter().cloned());
+        if started.left_behind() {
+            self.children.run.note_left_behind();
+        }
         self.tell(ended_event(child, &result)).await;
         let error = why.or(result.error);
         ChildReport { agent_id, run_id, status, end_reason: result.end_reason, answer: result.answer, error }
@@ -200,6 +203,7 @@ impl CallChildren {
         let patience = self.children.services.settings.children.cancel_timeout;
         let ended = tokio::time::timeout(patience, started.ended()).await;
         if ended.is_err() {
+            self.children.run.note_left_behind();
             let (child_agent_id, child_run_id) = (child.agent_id.clone(), child.run_id.clone());
             let timeout = ChildAgentCancelTimeout { child_agent_id, child_run_id, waited_ms: millis(patience) };
             self.tell(EventDraft::of(timeout).level(Level::Warning)).await;

@@ -136,9 +136,10 @@ impl Driver {
         let Self { permit, context, calls, state, reply_to, .. } = self;
         release(permit, &context);
         context.live.close();
+        let left_behind = context.left_behind();
         drop((calls, context, reply_to));
         let result = RunResult::without_work(RunStatus::Failed, Some(EndReason::Failed), Some(fault));
-        state.send_replace(RunState { status: RunStatus::Failed, result: Some(result) });
+        state.send_replace(RunState { status: RunStatus::Failed, left_behind, result: Some(result) });
     }
 
     fn finish(self, end: EndReason, error: Option<ErrorPayload>) {
@@ -168,6 +169,7 @@ impl Driver {
         }
         release(permit, &context);
         context.live.close();
+        let left_behind = context.left_behind();
         // When somebody hears that it is over, nothing of this run holds the session any more.
         drop((calls, context));
         if let (Some(reply), Some(reply_to)) = (reply, reply_to) {
@@ -175,7 +177,7 @@ impl Driver {
             let _ = reply_to.send(reply);
         }
         let result = RunResult { status, end_reason: Some(end), answer, error, usage, turns, unanswered };
-        state.send_replace(RunState { status, result: Some(result) });
+        state.send_replace(RunState { status, left_behind, result: Some(result) });
     }
 
     /// The next thing that happens. A cancel goes before everything that waits.
@@ -198,6 +200,7 @@ impl Driver {
                 Some(done) = outside.jobs.next() => done,
                 () = expired(&mut outside.drain) => {
                     outside.drain = None;
+                    self.context.note_left_behind();
                     return Input::DrainExpired;
                 }
             };

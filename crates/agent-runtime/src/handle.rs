@@ -98,7 +98,7 @@ impl RunHandle {
         self.started.cancel.cancel();
         // The driver's own wait is the cancel timeout; beyond it lies only storing the end.
         let patience = self.cancel_timeout + Duration::from_secs(2);
-        let timed_out = tokio::time::timeout(patience, self.wait()).await.is_err();
-        CancelResult { status: self.status(), timed_out }
+        let has_ended = tokio::time::timeout(patience, self.wait()).await.is_ok();
+        CancelResult { status: self.status(), timed_out: !has_ended || self.started.left_behind() }
     }
 }

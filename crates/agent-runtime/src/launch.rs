@@ -2,6 +2,7 @@
 //! (RUN-1, RUN-2).
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use agent_engine::{CompactMode, Exchange, Input, Limits, Run};
 use agent_protocol::internal::{COMPACT, PURPOSE};
@@ -68,10 +69,11 @@ impl StartRuns for Launcher {
             role: role_of(&work),
             live: Arc::clone(&live),
             redactor: self.services.redactor.clone(),
+            left_behind: AtomicBool::new(false),
         });
         let is_queued = matches!(&work, Work::Answer { queue: QueuePosition::Waiting { .. }, .. });
         let status = if is_queued { RunStatus::Queued } else { RunStatus::Pending };
-        let (state, watched) = watch::channel(RunState { status, result: None });
+        let (state, watched) = watch::channel(RunState { status, left_behind: false, result: None });
         let started = StartedRun {
             run_id,
             session_id: session.id().clone(),
@@ -416,7 +418,7 @@ impl Launch {
     fn end(&self, status: RunStatus, end_reason: Option<EndReason>, error: Option<ErrorPayload>) {
         self.context.live.close();
         let result = RunResult::without_work(status, end_reason, error);
-        self.state.send_replace(RunState { status, result: Some(result) });
+        self.state.send_replace(RunState { status, left_behind: false, result: Some(result) });
     }
 }
 

@@ -18,6 +18,7 @@ mod children;
 mod compaction;
 mod context;
 mod definitions;
+mod deltas;
 mod digest;
 mod driver;
 mod error;

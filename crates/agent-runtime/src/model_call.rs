@@ -5,13 +5,12 @@ use std::sync::Arc;
 use agent_engine::{Input, RequestNo};
 use agent_llm::ProviderAdapter;
 use agent_protocol::{
-    ErrorCode, ErrorPayload, EventDraft, Level, ModelEvent, ModelFault, ModelReasoningDelta, ModelRequest, ModelRetry,
-    ModelTextDelta, Object, Reply, ToolCallDelta,
+    ErrorCode, ErrorPayload, EventDraft, Level, ModelEvent, ModelFault, ModelRequest, ModelRetry, Object, Reply,
 };
-use agent_redact::SecretStream;
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
+use crate::deltas::Deltas;
 use crate::run_context::RunContext;
 
 /// Asks, shows what comes, and gives the machine what it came to.
@@ -23,7 +22,7 @@ pub(crate) async fn ask(
     cancel: CancellationToken,
 ) -> Input {
     run.live.begin_message();
-    let mut shown = Shown::new(&run);
+    let mut shown = Deltas::new(&run.live, &run.redactor);
     let mut started = Object::new();
     let mut events = provider.stream(request, cancel);
     while let Some(event) = events.next().await {
@@ -34,12 +33,8 @@ pub(crate) async fn ask(
                 started.insert("model".to_owned(), model.into());
             }
             ModelEvent::TextDelta { text } => shown.text(&text),
-            ModelEvent::ReasoningDelta { text } => {
-                run.live.debug(|| ModelReasoningDelta { text });
-            }
-            ModelEvent::ToolCallDelta { index, name, fragment } => {
-                run.live.debug(|| ToolCallDelta { fragment, index, name });
-            }
+            ModelEvent::ReasoningDelta { text } => shown.reasoning(text),
+            ModelEvent::ToolCallDelta { index, name, fragment } => shown.call(index, name, fragment),
             ModelEvent::Retry { attempt, wait_ms, error } => {
                 let retry = EventDraft::of(ModelRetry { attempt, wait_ms, error });
                 run.record(vec![retry.level(Level::Warning)]).await;
@@ -61,6 +56,7 @@ pub(crate) async fn ask(
             }
         }
     }
+    shown.finish();
     let error = no_end(&*provider);
     Input::ModelFailed { request: number, fault: ModelFault::Fatal, error, partial: None }
 }
@@ -96,46 +92,5 @@ fn no_end(provider: &dyn ProviderAdapter) -> ErrorPayload {
 fn add(reply: &mut Reply, started: Object) {
     for (key, value) in started {
         reply.metadata.entry(key).or_insert(value);
-    }
-}
-
-/// Text on its way to the live stream, without known secrets even where one is cut by a delta's end.
-struct Shown<'a> {
-    run: &'a RunContext,
-    stream: Option<SecretStream>,
-}
-
-impl<'a> Shown<'a> {
-    fn new(run: &'a RunContext) -> Self {
-        let stream = run.redactor.is_active().then(|| run.redactor.secrets().stream());
-        Self { run, stream }
-    }
-
-    fn text(&mut self, text: &str) {
-        self.run.live.debug(|| ModelTextDelta { text: text.to_owned() });
-        match &mut self.stream {
-            None => self.run.live.text(text),
-            Some(stream) => {
-                let mut safe = Vec::new();
-                stream.push(text.as_bytes(), &mut safe);
-                self.show(&safe);
-            }
-        }
-    }
-
-    fn finish(&mut self) {
-        if let Some(stream) = self.stream.take() {
-            let mut rest = Vec::new();
-            let _ = stream.finish(&mut rest);
-            self.show(&rest);
-        }
-    }
-
-    fn show(&self, bytes: &[u8]) {
-        // Held back and given out at secret borders, which are character borders.
-        let text = String::from_utf8_lossy(bytes);
-        if !text.is_empty() {
-            self.run.live.text(&text);
-        }
     }
 }

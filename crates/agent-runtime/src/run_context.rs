@@ -1,6 +1,7 @@
 //! What the parts of one run share.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use agent_protocol::{AgentRole, EventDraft, RunId, RuntimeEvent};
 use agent_store::{Commit, SessionStore, StoreError, Write};
@@ -22,6 +23,8 @@ pub(crate) struct RunContext {
     pub(crate) role: AgentRole,
     pub(crate) live: Arc<Live>,
     pub(crate) redactor: Redactor,
+    /// Something of this run that was cancelled did not stop in time.
+    pub(crate) left_behind: AtomicBool,
 }
 
 impl RunContext {
@@ -46,6 +49,15 @@ impl RunContext {
             })
             .collect();
         let _ = self.commit(writes).await;
+    }
+
+    /// Something that was cancelled did not stop in time (RUN-17).
+    pub(crate) fn note_left_behind(&self) {
+        self.left_behind.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn left_behind(&self) -> bool {
+        self.left_behind.load(Ordering::Relaxed)
     }
 
     /// This run as the parent of another.

@@ -123,6 +123,11 @@ impl StartedRun {
     pub(crate) fn status(&self) -> RunStatus {
         self.state.borrow().status
     }
+
+    /// Whether something that was cancelled did not stop in time, in it or in a child of it.
+    pub(crate) fn left_behind(&self) -> bool {
+        self.state.borrow().left_behind
+    }
 }
 
 /// Starts runs: the way from a run to another one.

@@ -44,6 +44,8 @@ pub struct Unanswered {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RunState {
     pub(crate) status: RunStatus,
+    /// Something that was cancelled did not stop in time.
+    pub(crate) left_behind: bool,
     /// Set once it has ended.
     pub(crate) result: Option<RunResult>,
 }

@@ -2,6 +2,7 @@
 //!
 //! Its keys are described in `docs/config.md`; [`template`] is the packaged file to start from.
 
+pub(crate) mod hooks;
 pub(crate) mod location;
 mod report;
 

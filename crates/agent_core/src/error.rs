@@ -42,6 +42,20 @@ pub enum BuildError {
     /// The configuration is missing, unreadable or wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// There is a file of hooks, and this version does not run any (HOK-1).
+    #[error(
+        "{} {}. This version does not run hooks, and a run without them would lack its guards, so none starts: move the file \
+         away, or set hooks.enabled = false to run without hooks",
+        .path.display(),
+        if .source.is_some() { "cannot be looked for" } else { "exists" }
+    )]
+    Hooks {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot be told whether there is one.
+        #[source]
+        source: Option<std::io::Error>,
+    },
     /// A model profile of the configuration names no model.
     #[error(transparent)]
     Profile(#[from] ProfileError),
@@ -89,6 +103,7 @@ impl BuildError {
         match self {
             Self::NoHome
             | Self::Config(_)
+            | Self::Hooks { .. }
             | Self::Profile(_)
             | Self::Paths(_)
             | Self::Secrets(_)

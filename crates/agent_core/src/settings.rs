@@ -148,14 +148,15 @@ impl Settings<'_> {
         names.iter().filter_map(|name| Some((OsString::from(name), Environment::variable(name)?))).collect()
     }
 
-    /// Values that must never be stored or shown: those of the variables the configuration names (STO-10).
+    /// Values that must never be stored or shown: those of every variable that the configuration names as holding a key
+    /// (STO-10).
     pub(crate) fn secrets(&self) -> Result<KnownSecrets, SecretsError> {
-        let model = &self.config.model;
-        let profiles = self.config.model_overrides.values().map(|overlay| overlay.over(model).api_key_env);
-        let named = std::iter::once(model.api_key_env.clone()).chain(profiles).filter(|name| !name.is_empty());
+        let value = |name: &str| Environment::variable(name)?.into_string().ok();
         KnownSecrets::new(
-            named
-                .filter_map(|name| Some((Environment::variable(&name)?.into_string().ok()?, name)))
+            self.config
+                .key_variables()
+                .into_iter()
+                .filter_map(|name| Some((value(&name)?, name)))
                 .map(|(value, name)| (name, value)),
         )
     }
@@ -305,6 +306,7 @@ impl Settings<'_> {
             price: self.config.model.price.as_ref().map(|price| Price {
                 input: price.input_per_million,
                 cache_read: price.cache_read_per_million.unwrap_or(price.input_per_million),
+                cache_write: price.cache_write_per_million.unwrap_or(price.input_per_million),
                 output: price.output_per_million,
             }),
             ..Limits::default()

@@ -145,7 +145,8 @@ pub(crate) fn usage(end: &RunEnd, seconds: Option<f64>) -> String {
         (None, None) => "tokens unknown".to_owned(),
         (input, output) => format!("{} tokens in, {} out", known(input), known(output)),
     };
-    let cost = end.cost.map(|cost| format!(", cost {cost:.4}")).unwrap_or_default();
+    let about = if end.cost_is_estimate { "about " } else { "" };
+    let cost = end.cost.map(|cost| format!(", cost {about}{cost:.4}")).unwrap_or_default();
     let time = seconds.map(|seconds| format!(", {seconds:.1} s")).unwrap_or_default();
     format!("{}, {tokens}{cost}{time}", counted(end.turns.unwrap_or(0).into(), "turn"))
 }

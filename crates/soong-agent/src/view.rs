@@ -7,7 +7,7 @@ use agent_core::event::{
     CallEnd, CompactFailed, CompactMode, CompactStarted, MessageCompleted, MessageDelta, ModelFailed, ModelRetry,
     ModelStarted, RunEnd, ToolStarted,
 };
-use agent_core::id::SessionId;
+use agent_core::id::{NodeId, SessionId};
 use agent_core::runtime::RunResult;
 use agent_core::{EventType, RuntimeEvent};
 
@@ -24,6 +24,8 @@ pub(crate) struct View<'o> {
     started: Instant,
     /// Text of the message being written, where it must not be shown before it is known to be the answer.
     pending: String,
+    /// What was said beside the calls of the last message, and its node.
+    beside_calls: Option<(NodeId, String)>,
 }
 
 impl<'o> View<'o> {
@@ -34,6 +36,7 @@ impl<'o> View<'o> {
             model: "the model".to_owned(),
             started: Instant::now(),
             pending: String::new(),
+            beside_calls: None,
         }
     }
 
@@ -65,7 +68,7 @@ impl<'o> View<'o> {
                 self.status.begin(format!("waiting for {}", self.model), Instant::now());
             }
             EventType::MessageDelta => self.delta(&event.read::<MessageDelta>()?.text),
-            EventType::MessageCompleted => self.message_completed(&event.read()?),
+            EventType::MessageCompleted => self.message_completed(&event.read()?, event.node_id.as_ref()),
             EventType::ModelRetry => self.retry(&event.read()?),
             EventType::ModelFailed => self.model_failed(&event.read()?),
             EventType::ToolStarted => {
@@ -106,9 +109,11 @@ impl<'o> View<'o> {
         }
     }
 
-    fn message_completed(&mut self, completed: &MessageCompleted) {
+    fn message_completed(&mut self, completed: &MessageCompleted, node: Option<&NodeId>) {
         let is_answer = completed.tool_calls == Some(0);
         let pending = std::mem::take(&mut self.pending);
+        self.beside_calls =
+            node.filter(|_| completed.tool_calls.is_some() && !is_answer).map(|node| (node.clone(), pending.clone()));
         if self.output.answer_on_terminal {
             self.output.end_answer();
         } else if is_answer {
@@ -155,6 +160,14 @@ impl<'o> View<'o> {
         self.output.marked("note  ", Colour::Dim, line);
     }
 
+    /// Where the model said nothing more behind its last calls, what it said beside them is the answer (RUN-9).
+    fn answer_beside_calls(&mut self, end: &RunEnd) {
+        let Some((node, text)) = self.beside_calls.take() else { return };
+        if !self.output.answer_on_terminal && end.answer_node_ids.as_deref() == Some(&[node]) {
+            self.output.answer(&text);
+        }
+    }
+
     /// How it ended.
     pub(crate) fn end(&mut self, result: &RunResult, last: Option<&RuntimeEvent>) {
         self.status.end();
@@ -164,7 +177,10 @@ impl<'o> View<'o> {
         }
         let took = self.started.elapsed().as_secs_f64();
         match last.map(RunEnd::read) {
-            Some(Ok(end)) => self.output.note(&lines::usage(&end, Some(took))),
+            Some(Ok(end)) => {
+                self.answer_beside_calls(&end);
+                self.output.note(&lines::usage(&end, Some(took)));
+            }
             Some(Err(error)) => self.output.note(&lines::unreadable(&error)),
             None => {}
         }

@@ -35,7 +35,8 @@ section! {
 section! {
     /// `[hooks]`: the commands of `hooks.json`.
     pub struct HooksConfig {
-        /// Runs them.
+        /// Whether `hooks.json` is used. This version does not run hooks: while that file exists, no run starts unless this is
+        /// false.
         enabled: bool = true;
         /// Time for a hook that sets none.
         default_timeout_ms: u64 = 30_000, millis(1);

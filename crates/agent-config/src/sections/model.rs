@@ -18,7 +18,9 @@ section! {
         api_key_env: String = String::new(), KEY_ENV;
         /// The model, as its server calls it.
         name: String = "gemma4".to_owned(), NAME;
-        /// Tokens that the model reads and writes together. Ollama is told it as `num_ctx`.
+        /// Tokens that the model reads and writes together. Ollama is told it as `num_ctx`. What the model is told about itself and
+        /// the packaged tools may take half of it, so that with all of them 4096 is about the least; less will do for runs with
+        /// fewer tools (`tools.disabled`), and a window that is too small is refused with the one that would do.
         context_window: u64 = 8192, tokens(1024);
         /// Most tokens of one answer. A request never asks for more than a quarter of the window.
         max_output_tokens: u64 = 4096, tokens(1);

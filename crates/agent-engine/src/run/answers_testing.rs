@@ -10,6 +10,9 @@ use super::world_testing::{Pending, World, error};
 use super::*;
 use crate::{AfterNode, ContextMark};
 
+/// A call in the words of an answer.
+pub(super) const WRITTEN_CALL: &str = "<tool_call>{\"name\": \"write\", \"arguments\": {\"n\": 1}}</tool_call>";
+
 impl World {
     pub(super) fn complete(&mut self, pending: Pending) -> Input {
         match pending {
@@ -124,7 +127,8 @@ impl World {
     fn reply(&mut self) -> Reply {
         let mut content = Vec::new();
         if self.dice.one_in(2) {
-            content.push(ContentBlock::text("some text"));
+            let written = self.dice.one_in(10);
+            content.push(ContentBlock::text(if written { WRITTEN_CALL } else { "some text" }));
         }
         if !self.dice.one_in(4) {
             for _ in 0..self.dice.roll(5) {

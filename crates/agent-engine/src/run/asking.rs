@@ -36,7 +36,7 @@ impl Run {
             let error = errors::max_turns(self.limits.max_turns);
             return self.conclude(EndReason::MaxTurns, Some(error), out);
         }
-        if let Some(error) = self.limits.over_budget(&self.usage) {
+        if let Some(error) = self.limits.over_budget(&self.spent) {
             return self.conclude(EndReason::Failed, Some(error), out);
         }
         self.note_epoch(&sources);

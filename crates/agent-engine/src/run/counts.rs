@@ -12,6 +12,7 @@ pub(super) struct Counts {
     /// In a row.
     pub(super) continuations: u32,
     pub(super) empty_replies: u32,
+    pub(super) written_calls: u32,
     pub(super) model_retries: u32,
     pub(super) overflows: u32,
     pub(super) recoveries: u32,

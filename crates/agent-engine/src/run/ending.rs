@@ -132,8 +132,12 @@ impl Run {
         let store_gone = matches!(&self.phase, Phase::Draining(drain) if drain.store_gone);
         let started = !matches!(self.phase, Phase::Idle);
         self.write_last_summary(out);
-        if cancelled && started && !store_gone {
-            self.note(notes::STOPPED_BY_USER, out);
+        let shown = self.shown.take();
+        match shown {
+            _ if !started || store_gone => {}
+            shown if cancelled => drop(self.note(&notes::stopped_by_user(shown.as_deref()), out)),
+            Some(shown) => drop(self.note(&notes::broke_off(&shown), out)),
+            None => {}
         }
         if let Some(error) = error.as_ref().filter(|_| !cancelled) {
             out.event(EventDraft::of(ErrorReported { error: error.clone() }).level(Level::Error));
@@ -158,11 +162,13 @@ impl Run {
     fn last_event(&self, end: EndReason, error: Option<&ErrorPayload>) -> EventDraft {
         let completed = end == EndReason::Completed;
         let price = self.limits.price.as_ref().filter(|_| completed);
+        let cost = price.map(|price| price.of(self.spent.usage()));
         let ended = RunEnd {
             end_reason: Some(end),
             turns: Some(self.counts.turns),
             usage: Some(self.usage.clone()),
-            cost: price.map(|price| price.of(&self.usage)),
+            cost,
+            cost_is_estimate: cost.is_some() && self.spent.is_estimate(),
             answer_node_ids: completed.then(|| self.answer.clone()),
             estimates: self.estimates.report(self.calibration.ratio()),
             error: error.cloned(),

@@ -100,6 +100,29 @@ pub(super) fn empty(stop: &StopReason) -> ErrorPayload {
     .detail("kind", "empty")
 }
 
+/// All of it was taken for thoughts, since what opened them was never closed.
+pub(super) fn unclosed_thoughts() -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        "the model began with <think> and never ended it, twice, so that all it wrote counts as thinking and no answer is left. If its \
+         answer is in there, set inline_thinking = false in the provider's table of model.provider_options",
+    )
+    .detail("kind", "empty")
+}
+
+pub(super) fn written_call(tool: &str, form: &str) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "the model wrote its call of {tool} into the text of its answer ({form}) instead of making it, twice; nothing was run. \
+             Use a model that is trained to call tools, or a server that parses its calls (with llama.cpp: --jinja; with vLLM: \
+             --enable-auto-tool-choice and --tool-call-parser)"
+        ),
+    )
+    .detail("kind", "written_call")
+    .detail("tool", tool)
+}
+
 pub(super) fn only_thoughts(limit: u64) -> ErrorPayload {
     ErrorPayload::new(
         ErrorCode::ProviderError,

@@ -17,6 +17,8 @@ mod limits;
 mod progress;
 mod prompt_counts;
 mod replies;
+mod said;
+mod spent;
 mod state;
 mod tools;
 mod types;
@@ -45,6 +47,7 @@ use job::Job;
 pub use limits::{Limits, Price};
 use progress::Progress;
 use prompt_counts::PromptCounts;
+use spent::Spent;
 pub use state::Run;
 use state::{Drain, Out, Phase};
 pub use types::{CompactMode, Compacted, Effect, Input, Target, Verdict, Write};
@@ -71,7 +74,9 @@ impl Run {
             progress: Progress::default(),
             counts: Counts::default(),
             usage: Usage::default(),
+            spent: Spent::default(),
             answer: Vec::new(),
+            shown: None,
             commits: Commits::default(),
             started_calls: None,
             lost_children: Vec::new(),
@@ -287,6 +292,8 @@ impl Run {
 #[cfg(test)]
 mod answers_testing;
 #[cfg(test)]
+mod circle_tests;
+#[cfg(test)]
 mod commit_tests;
 #[cfg(test)]
 mod compaction_tests;
@@ -298,6 +305,8 @@ mod omitted_tests;
 mod rebuild_tests;
 #[cfg(test)]
 mod request_tests;
+#[cfg(test)]
+mod said_tests;
 #[cfg(test)]
 mod script_testing;
 #[cfg(test)]

@@ -2,16 +2,18 @@
 
 use agent_protocol::{
     ContentBlock, EndReason, ErrorCode, ErrorPayload, EventDraft, Level, MessageCompleted, ModelCompleted, ModelFailed,
-    ModelFault, ModelMessage, NodeType, Object, Reply, Role, StopKind, ToolClass,
+    ModelFault, ModelMessage, NodeId, NodeType, Object, Reply, Role, StopKind, ToolCall, ToolClass,
 };
 
 use super::prompt_counts::Verdict;
+use super::said::has_text;
 use super::tools::Called;
 use super::{Out, Phase, RequestNo, Run, Sources, Target, Write, errors};
 use crate::batch::{Batch, Slot, SlotState};
 use crate::compose::{Overflow, dynamic_tokens};
 use crate::loops::LoopWindow;
 use crate::notes;
+use crate::written_calls::WrittenCall;
 
 impl Run {
     pub(super) fn on_reply(&mut self, request: RequestNo, reply: Reply, out: &mut Out) {
@@ -21,6 +23,7 @@ impl Run {
         match self.phase {
             Phase::Streaming { estimated } => {
                 self.usage.add(&reply.usage);
+                self.spent.add(self.calibration.apply(estimated), &reply);
                 let verdict = self.judge_count(estimated, &reply);
                 if verdict == Verdict::Halved && self.cut_prompt(estimated, &reply, out) {
                     return;
@@ -30,6 +33,7 @@ impl Run {
                     self.estimates.note(estimated, corrected, reply.usage.input_tokens.unwrap_or(0));
                     self.calibration.observe(estimated, reply.usage.input_tokens);
                 }
+                self.shown = None;
                 self.counts.model_retries = 0;
                 self.counts.overflows = 0;
                 self.counts.recoveries = 0;
@@ -65,8 +69,7 @@ impl Run {
 
     fn judge_reply(&mut self, reply: Reply, out: &mut Out) {
         let has_calls = reply.tool_calls().next().is_some();
-        let has_text = reply.content.iter().filter_map(ContentBlock::as_text).any(|text| !text.trim().is_empty());
-        match (has_calls, has_text) {
+        match (has_calls, has_text(&reply.content)) {
             (false, false) => self.on_empty_reply(&reply, out),
             (true, _) => self.on_calls(reply, out),
             (false, true) => self.on_text(reply, out),
@@ -79,8 +82,13 @@ impl Run {
             return self.conclude(EndReason::Failed, Some(errors::filtered()), out);
         }
         if self.counts.empty_replies >= self.limits.empty_retries {
+            if let Some(node) = self.said_beside_last_calls() {
+                self.answer.push(node);
+                return self.conclude(EndReason::Completed, None, out);
+            }
             let only_thoughts = reply.metadata.contains_key(ModelMessage::REASONING);
             let error = match reply.stop.kind {
+                _ if reply.metadata.contains_key(Reply::UNCLOSED_THINKING) => errors::unclosed_thoughts(),
                 StopKind::MaxTokens if only_thoughts => errors::only_thoughts(self.output_limit()),
                 _ => errors::empty(&reply.stop),
             };
@@ -94,6 +102,9 @@ impl Run {
     fn on_text(&mut self, reply: Reply, out: &mut Out) {
         let stop = reply.stop.kind;
         self.counts.empty_replies = 0;
+        if let Some(call) = self.written_call(&reply) {
+            return self.on_written_call(reply, &call, out);
+        }
         let node = self.append_reply(reply, out);
         match stop {
             StopKind::MaxTokens => {
@@ -106,6 +117,19 @@ impl Run {
                 self.conclude(EndReason::Completed, None, out);
             }
         }
+    }
+
+    /// RUN-9: a call in the words of the answer is never run. The model may make it again as one, then it is a clear error.
+    fn on_written_call(&mut self, reply: Reply, call: &WrittenCall, out: &mut Out) {
+        self.answer.clear();
+        self.append_reply_as(reply, Some(notes::WRITTEN_CALL), out);
+        if self.counts.written_calls >= self.limits.empty_retries {
+            let error = errors::written_call(&call.tool, call.form);
+            return self.conclude(EndReason::Failed, Some(error), out);
+        }
+        self.counts.written_calls += 1;
+        self.note(&notes::written_call(&call.tool), out);
+        self.gather(out);
     }
 
     /// RUN-7: ask the model to go on, but not for ever.
@@ -122,6 +146,7 @@ impl Run {
     fn on_calls(&mut self, reply: Reply, out: &mut Out) {
         let stop = reply.stop.kind;
         self.counts.empty_replies = 0;
+        self.counts.written_calls = 0;
         self.answer.clear();
         let reply = self.with_own_ids(reply);
         let slots: Vec<_> = reply.tool_calls().map(|call| self.slot(call)).collect();
@@ -167,18 +192,19 @@ impl Run {
         self.sources.as_ref().map_or(0, |sources| sources.budgets.output)
     }
 
-    fn slot(&self, call: &agent_protocol::ToolCall) -> Slot {
+    fn slot(&self, call: &ToolCall) -> Slot {
         let classes = self.sources.as_ref().map(|sources| &sources.tools.classes);
         // A tool that does not exist is answered at once; it has no class that could hold anything up.
         let class = classes.and_then(|classes| classes.get(&call.name)).copied().unwrap_or(ToolClass::Readonly);
-        Slot {
-            id: call.tool_call_id.clone(),
-            key: LoopWindow::call_key(&call.name, &call.arguments),
-            call: call.clone(),
-            class,
-            state: SlotState::Waiting,
-            summary: None,
-        }
+        // Arguments that could not be read are compared as they came.
+        let key = match call.metadata.get(ToolCall::INVALID_ARGUMENTS) {
+            Some(raw) => {
+                let raw = Object::from_iter([(ToolCall::INVALID_ARGUMENTS.to_owned(), raw.clone())]);
+                LoopWindow::call_key(&call.name, &raw)
+            }
+            None => LoopWindow::call_key(&call.name, &call.arguments),
+        };
+        Slot { id: call.tool_call_id.clone(), key, call: call.clone(), class, state: SlotState::Waiting, summary: None }
     }
 
     /// Gives calls whose id is taken on this path a new one; the provider's stays in their metadata (PRV-5).
@@ -196,9 +222,15 @@ impl Run {
         reply
     }
 
-    fn append_reply(&mut self, reply: Reply, out: &mut Out) -> agent_protocol::NodeId {
+    fn append_reply(&mut self, reply: Reply, out: &mut Out) -> NodeId {
+        self.append_reply_as(reply, None, out)
+    }
+
+    /// A reply joins the path; where it is no answer although it makes no call, for this reason.
+    fn append_reply_as(&mut self, reply: Reply, no_answer: Option<&str>, out: &mut Out) -> NodeId {
         let calls = reply.tool_calls().count() as u64;
-        let completed = MessageCompleted { tool_calls: Some(calls), ..MessageCompleted::default() };
+        let tool_calls = no_answer.is_none().then_some(calls);
+        let completed = MessageCompleted { tool_calls, partial: false, reason: no_answer.map(str::to_owned) };
         let metadata = reply_metadata(&reply);
         // An empty text block beside calls says nothing, and some servers refuse it.
         let content: Vec<_> = reply.content.into_iter().filter(|block| block.as_text() != Some("")).collect();
@@ -222,10 +254,14 @@ impl Run {
             return self.on_partial(request, partial, out);
         }
         let Phase::Streaming { estimated } = self.phase else { return };
+        if let Some(partial) = partial.as_ref().filter(|partial| !partial.content.is_empty()) {
+            self.spent.add(self.calibration.apply(estimated), partial);
+        }
         match fault {
             ModelFault::Overflow => self.on_overflow(estimated, &error, out),
             ModelFault::Retryable if self.counts.model_retries < self.limits.model_retries => {
                 self.counts.model_retries += 1;
+                self.note_what_was_shown(partial.as_ref());
                 self.store_partial(partial, "partial", out);
                 out.event(model_failed(&error, true));
                 // The same turn again (RUN-23).
@@ -233,11 +269,13 @@ impl Run {
                 self.gather(out);
             }
             ModelFault::Retryable | ModelFault::Fatal => {
+                self.note_what_was_shown(partial.as_ref());
                 self.store_partial(partial, "failed", out);
                 out.event(model_failed(&error, false));
                 self.conclude(EndReason::Failed, Some(error), out);
             }
             ModelFault::Aborted => {
+                self.note_what_was_shown(partial.as_ref());
                 self.store_partial(partial, "aborted", out);
                 self.conclude(EndReason::AbortedStreaming, Some(error), out);
             }
@@ -247,11 +285,14 @@ impl Run {
     /// The provider says that the prompt is too long, whatever we estimated: make room below what was refused.
     fn on_overflow(&mut self, estimated: u64, error: &ErrorPayload, out: &mut Out) {
         let Some(sources) = &self.sources else { return };
-        out.event(model_failed(error, true));
         self.counts.turns -= 1;
         let (refused, keep) = self.below(sources, estimated);
         let overflow = Overflow { needed: refused, available: sources.budgets.messages };
+        let at = out.writes.len();
         self.make_room(overflow, keep, Some(error), out);
+        // Told first, but only now it is known whether anything is asked again.
+        let will_retry = !matches!(self.phase, Phase::Ending { .. });
+        out.writes.insert(at, Write::Event(model_failed(error, will_retry)));
     }
 
     /// What the provider refused, in its tokens, and how much of it to keep.
@@ -268,6 +309,7 @@ impl Run {
             return;
         }
         if !drain.store_gone {
+            self.note_what_was_shown(partial.as_ref());
             self.store_partial(partial, "aborted", out);
         }
         self.drained(&Target::Model(request), out);

@@ -12,6 +12,7 @@ use super::job::Job;
 use super::limits::Limits;
 use super::progress::Progress;
 use super::prompt_counts::PromptCounts;
+use super::spent::Spent;
 use super::types::{Effect, Target, Write};
 use crate::batch::Batch;
 use crate::compose::Overflow;
@@ -43,8 +44,12 @@ pub struct Run {
     pub(super) progress: Progress,
     pub(super) counts: Counts,
     pub(super) usage: Usage,
+    /// The same with estimates where the provider counts nothing.
+    pub(super) spent: Spent,
     /// Assistant nodes the answer is made of: more than one after a continuation.
     pub(super) answer: Vec<NodeId>,
+    /// What was shown of an answer that broke off, and is in no node of the path.
+    pub(super) shown: Option<String>,
     pub(super) commits: Commits,
     /// Unanswered calls of earlier runs that were written down as begun; `None` where that is not known.
     pub(super) started_calls: Option<HashSet<ToolCallId>>,

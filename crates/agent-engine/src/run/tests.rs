@@ -232,7 +232,7 @@ fn broken_streams_are_asked_again() {
             "sources -> ask(1)",
             "breaks -> [partial assistant<half>], gather",
             "sources -> ask(1)",
-            "breaks -> [partial assistant<half>], finish failed",
+            "breaks -> [partial assistant<half> user<The previous answer broke>], finish failed",
         ],
     );
     check("dies", &["dies -> finish failed"]);
@@ -330,8 +330,12 @@ fn token_budget() {
     let mut script = Script::new();
     script.run.limits.max_tokens = Some(100);
     script.play("start hi; sources");
-    script.run.usage.total_tokens = Some(100);
-    script.play("calls look:a; ready a; allow a; done a x; sources");
+    let mut input = script.input("calls", "look:a");
+    if let Input::ModelDone { reply, .. } = &mut input {
+        reply.usage = Usage { input_tokens: Some(90), output_tokens: Some(10), ..Usage::default() };
+    }
+    script.run.step(input);
+    script.play("ready a; allow a; done a x; sources");
     assert_eq!(script.trace.last().unwrap(), "sources -> finish failed/budget");
 }
 

@@ -4,11 +4,11 @@ use agent_protocol::{
     CallEnd, ContentBlock, EndReason, ErrorCode, ErrorPayload, EventDraft, Level, NodeType, Object, Role, ToolCallId,
     ToolClass, ToolResultBlock, ToolStarted,
 };
-use std::hash::{DefaultHasher, Hasher};
 
 use super::{Effect, Out, Outcome, Phase, ResultKind, Run, Verdict, errors};
 use crate::batch::{Batch, Halt, Slot, SlotState, twin_outcome};
-use crate::loops::{LoopVerdict, hash_value};
+use crate::digest;
+use crate::loops::{Given, LoopVerdict};
 use crate::near::near_names;
 use crate::notes;
 
@@ -81,8 +81,12 @@ impl Run {
             self.end_call(at, outcome, out);
             return true;
         }
-        if let Some(outcome) = self.unusable(slot) {
-            self.end_call(at, outcome, out);
+        let unusable = self.unusable(slot);
+        if let Some(outcome) = &unusable
+            && batch.slots[..at].iter().any(|earlier| earlier.key == slot.key)
+        {
+            // Said twice in one reply: the model has not seen yet what came of the first.
+            self.end_call(at, outcome.clone(), out);
             return true;
         }
         if let Some(first) = twin(batch, at) {
@@ -91,8 +95,12 @@ impl Run {
         }
         match self.loops.judge(slot.key) {
             LoopVerdict::Go => {
-                out.effect(Effect::Prepare { call: slot.call.clone() });
-                self.set_state(at, SlotState::Preparing);
+                if let Some(outcome) = unusable {
+                    self.end_and_note(at, outcome, out);
+                } else {
+                    out.effect(Effect::Prepare { call: slot.call.clone() });
+                    self.set_state(at, SlotState::Preparing);
+                }
                 true
             }
             LoopVerdict::Refuse(times) => {
@@ -173,7 +181,10 @@ impl Run {
                 self.set_state(at, SlotState::Authorizing);
                 out.effect(Effect::Authorize(call.clone()));
             }
-            Err(error) => self.end_call_and_go_on(at, failed(error), out),
+            Err(error) => {
+                self.end_and_note(at, failed(error), out);
+                self.advance(out);
+            }
         }
     }
 
@@ -192,27 +203,41 @@ impl Run {
                 out.event(EventDraft::of(started).call(call));
                 out.effect(Effect::Execute(call.clone()));
             }
-            Verdict::Deny { error } => self.end_call_and_go_on(at, ended(ResultKind::Denied, error), out),
+            Verdict::Deny { error } => {
+                self.end_and_note(at, ended(ResultKind::Denied, error), out);
+                self.advance(out);
+            }
         }
     }
 
     pub(super) fn on_call_done(&mut self, call: &ToolCallId, mut outcome: Outcome, out: &mut Out) {
         let Some(at) = self.find_call(call, SlotState::Running) else { return };
         if !self.is_draining() {
-            self.note_repetition(at, &mut outcome);
+            self.note_repetition(at, &mut outcome, true);
         }
         self.end_call_and_go_on(at, outcome, out);
     }
 
-    /// RUN-10: remembers the call, and reminds a model that repeats itself.
-    fn note_repetition(&mut self, at: usize, outcome: &mut Outcome) {
+    /// Ends a call that did not run, and remembers it.
+    fn end_and_note(&mut self, at: usize, mut outcome: Outcome, out: &mut Out) {
+        self.note_repetition(at, &mut outcome, false);
+        self.end_call(at, outcome, out);
+    }
+
+    /// RUN-10: remembers the call, whatever came of it, and reminds a model that repeats itself.
+    fn note_repetition(&mut self, at: usize, outcome: &mut Outcome, ran: bool) {
         let Some(batch) = self.batch_mut() else { return };
         let (key, class) = (batch.slots[at].key, batch.slots[at].class);
         let changed_something = class == ToolClass::Write && outcome.kind == ResultKind::Ok;
-        let digest = outcome.digest.unwrap_or_else(|| digest(outcome));
-        self.progress.note(key, digest, changed_something);
-        if let Some(times) = self.loops.ran(key, digest, changed_something) {
-            outcome.content.push(ContentBlock::text(notes::repeated(times)));
+        let digest = outcome.digest.unwrap_or_else(|| digest::of_outcome(outcome));
+        if ran {
+            self.progress.note(key, digest, changed_something);
+        }
+        let is_denied = outcome.kind == ResultKind::Denied;
+        let given = if is_denied { Given::Denied } else { Given::Result(digest) };
+        if let Some(times) = self.loops.came_to(key, given, changed_something) {
+            let reminder = if is_denied { notes::denied_again(times) } else { notes::repeated(times) };
+            outcome.content.push(ContentBlock::text(reminder));
         }
     }
 
@@ -345,17 +370,4 @@ fn not_available<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -
     let shown: String = name.chars().take(80).collect();
     ErrorPayload::new(ErrorCode::ToolNotAvailable, format!("there is no tool \"{shown}\" in this run; {hint}"))
         .detail("near", near)
-}
-
-/// Stands for what a call gave.
-fn digest(outcome: &Outcome) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write_u8(u8::from(outcome.kind == ResultKind::Ok));
-    for block in &outcome.content {
-        match block {
-            ContentBlock::Json(json) => hash_value(json.data.as_ref().unwrap_or(&serde_json::Value::Null), &mut hasher),
-            other => hasher.write(other.to_model_text().unwrap_or_default().as_bytes()),
-        }
-    }
-    hasher.finish()
 }

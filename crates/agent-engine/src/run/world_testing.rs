@@ -7,6 +7,7 @@ use agent_protocol::{
     Role, RunId, ToolCallId,
 };
 
+use super::answers_testing::WRITTEN_CALL;
 use super::testing::fixed;
 use super::*;
 use crate::{Path, rebuild};
@@ -224,6 +225,11 @@ impl World {
     pub(super) fn leave(&mut self, figures: &mut Figures) {
         let end = self.finished.unwrap_or_else(|| panic!("the run did not end: {}", self.run.describe()));
         *figures.ends.entry(end.as_str()).or_default() += 1;
+        if end == EndReason::Completed {
+            let answer = self.run.answer().unwrap_or_default();
+            assert!(!answer.is_empty() || self.store_failed, "a run completed without an answer");
+            assert!(!answer.ends_with(WRITTEN_CALL), "a call that was written as text passed for the answer");
+        }
         figures.summaries +=
             self.run.path().nodes().iter().filter(|node| node.node_type == NodeType::Compaction).count();
         // Whatever comes now is late.

@@ -279,6 +279,9 @@ impl ReplyBuilder {
     /// The whole reply, for the server's word of why it ended.
     pub(crate) fn finish(mut self, raw: Option<String>, out: &mut Vec<ModelEvent>) -> Reply {
         self.start(out);
+        if self.speech.is_thinking() && !self.reasoning.is_empty() {
+            self.about.metadata.insert(Reply::UNCLOSED_THINKING.to_owned(), true.into());
+        }
         self.settle(out);
         let has_calls = !self.calls.is_empty();
         let mut stop = stop::reason(raw, has_calls);

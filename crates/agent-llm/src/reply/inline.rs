@@ -63,6 +63,11 @@ impl Inline {
         self.place == Place::Text
     }
 
+    /// Whether a thought has begun and not ended.
+    pub(super) fn is_thinking(&self) -> bool {
+        self.place == Place::Thought
+    }
+
     /// Whether something is held back.
     pub(super) fn holds(&self) -> bool {
         !self.held.is_empty()

@@ -18,6 +18,11 @@ impl Speech {
         Self { inline: Inline::new(thinking), ..Self::default() }
     }
 
+    /// Whether a thought has begun inside the text and not ended.
+    pub(super) fn is_thinking(&self) -> bool {
+        self.inline.is_thinking()
+    }
+
     /// Whether text without marks goes through as it comes.
     pub(super) fn is_plain(&self) -> bool {
         self.inline.is_off() && !self.text.is_waiting()

@@ -1,6 +1,22 @@
 use super::*;
 use agent_protocol::RunId;
 
+impl Live {
+    /// As if somebody debugged from the beginning.
+    pub(crate) fn debugged(self) -> Self {
+        self.state().debug = true;
+        self
+    }
+
+    pub(crate) fn debug_deltas(&self) -> Vec<(EventType, Object)> {
+        self.state().debug_deltas.iter().map(|placed| placed.what.clone()).collect()
+    }
+
+    pub(crate) fn pending_text(&self) -> String {
+        self.state().messages.iter().map(|message| message.text.as_str()).collect()
+    }
+}
+
 fn event(run_seq: u64) -> RuntimeEvent {
     let run_id = RunId::parse("run_t").unwrap();
     RuntimeEvent {

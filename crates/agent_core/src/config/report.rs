@@ -9,6 +9,7 @@ use agent_library::instructions::{InstructionCatalog, ScanLimits};
 use agent_library::skills::SkillCatalog;
 use agent_llm::{ProviderRegistry, SharedProviders};
 
+use super::hooks::refuse_hooks;
 use super::location::Location;
 use crate::adapters::Adapters;
 use crate::environment::Environment;
@@ -59,6 +60,7 @@ pub fn template() -> &'static str {
 /// Everything `build` would refuse before it opens the session store.
 pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
     let loaded = location.load_to_look(Environment::look())?;
+    refuse_hooks(&loaded.config, &loaded.places.home)?;
     let settings = loaded.settings();
     let model = &loaded.config.model;
     let (roles, providers) = (settings.roles()?, SharedProviders::from(ProviderRegistry::with_builtin()));

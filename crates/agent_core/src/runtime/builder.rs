@@ -12,6 +12,7 @@ use agent_tool::{Tool, ToolRegistry};
 
 use super::agent::AgentRuntime;
 use crate::adapters::Adapters;
+use crate::config::hooks::refuse_hooks;
 use crate::config::location::{ConfigSource, Location};
 use crate::environment::Environment;
 use crate::error::BuildError;
@@ -144,6 +145,7 @@ impl AgentRuntimeBuilder {
     /// [`BuildError`] says what is wrong and what to do. A half-open runtime is never returned.
     pub async fn build(self) -> Result<AgentRuntime, BuildError> {
         let loaded = self.location.load(Environment::look())?;
+        refuse_hooks(&loaded.config, &loaded.places.home)?;
         let settings = loaded.settings();
         let providers = SharedProviders::from(self.providers.unwrap_or_else(ProviderRegistry::with_builtin));
         let raw = self.debug.then(RawExchanges::new);

@@ -43,7 +43,9 @@ async fn while_streaming() {
         world.server.push(Reply::text("Here."));
         run_in(&runtime, handle.session_id(), "Are you there?").await.assert_completed();
         let second = world.server.requests()[1].body.to_string();
-        assert!(second.contains("stopped the previous answer") && !second.contains("A long answer"), "{second}");
+        // FND-65: the model is told what was seen, as a quotation.
+        let quoted = second.contains("stopped the previous answer") && second.contains("was cut):\\nA lon");
+        assert!(quoted && !second.contains("\"assistant\""), "{second}");
         runtime.close().await;
     }
 }
@@ -116,7 +118,8 @@ async fn what_does_not_stop() {
     let runtime = world.builder().tool(Arc::new(stubborn)).build().await.unwrap();
     let handle = runtime.start("Work.", StartOptions::default()).await.unwrap();
     started.notified().await;
-    handle.cancel().await;
+    let cancelled = handle.cancel().await;
+    assert_eq!((cancelled.status.as_str(), cancelled.timed_out), ("aborted", true));
     told.notified().await;
     let ran = watch(&handle).await;
     assert_eq!(ran.result.end_reason, Some(EndReason::AbortedTools));

@@ -57,6 +57,31 @@ fn an_answer_in_a_log() {
     }
 }
 
+/// FND-53: where the answer was given beside the last call and nothing follows, not even when asked, it still reaches stdout.
+#[test]
+fn an_answer_beside_the_last_call() {
+    for world in World::each("beside_the_last_call") {
+        world.home.write("project/a.txt", "x\n");
+        world.server.script([Reply::text("It holds an x.").calls([read("a.txt")]), Reply::empty(), Reply::empty()]);
+        world.run(&["run", "What is in a.txt?"]).exits(0).answers("It holds an x.");
+    }
+}
+
+/// FND-41: a call in the words of the answer is on stderr and not run; it is asked for once more, then the run has failed and says
+/// why.
+#[test]
+fn a_call_that_is_written_as_text() {
+    for world in World::each("written_call") {
+        let written = "<tool_call>{\"name\": \"code__write_file\", \"arguments\": {\"path\": \"a.txt\", \"content\": \"x\"}}</tool_call>";
+        world.server.script([Reply::text(written), Reply::text(written)]);
+        let ended = world.run(&["run", "Write it."]).exits(1).answers("");
+        ended.says(&["code.write_file", "wrote its call", "nothing was run"]);
+        assert_eq!(world.file("a.txt"), None);
+        world.server.script([Reply::text(written), Reply::text("I cannot write here.")]);
+        world.run(&["run", "Write it."]).exits(0).answers("I cannot write here.");
+    }
+}
+
 /// RUN-7: an answer that came in parts, because of the output limit, is their concatenation, without separators.
 #[test]
 fn an_answer_in_parts() {

@@ -81,6 +81,46 @@ fn refused(world: &World, words: &[&str]) {
     assert_eq!(world.server.request_count(), 0);
 }
 
+/// FND-07: hooks are not run yet, so no run starts beside a file of hooks, whatever it is; the error names it and the two ways
+/// out. Other commands work all the same, and a project's file means nothing.
+#[test]
+fn hooks_are_not_passed_over() {
+    let makes: [(&str, fn(&Path)); 7] = [
+        ("hooks", |at| fs::write(at, r#"{"version": 1, "hooks": {"PreToolUse": []}}"#).unwrap()),
+        ("nothing", |at| fs::write(at, "").unwrap()),
+        ("rubbish", |at| fs::write(at, b"\xff{").unwrap()),
+        ("unreadable", |at| {
+            fs::write(at, "{}").unwrap();
+            fs::set_permissions(at, fs::Permissions::from_mode(0o000)).unwrap();
+        }),
+        ("a link to nothing", |at| std::os::unix::fs::symlink("no/such/file", at).unwrap()),
+        ("a pipe", |at| assert!(std::process::Command::new("mkfifo").arg(at).status().unwrap().success())),
+        ("a folder", |at| fs::create_dir(at).unwrap()),
+    ];
+    for (what, make) in makes {
+        let world = World::new("hooks_are_not_passed_over");
+        let hooks = world.home.home.join("hooks.json");
+        let path = hooks.display().to_string();
+        make(&hooks);
+        for command in [&["run", "hi"][..], &["config", "check"]] {
+            let ended = Running::start(world.powerless(command)).ends().exits(2).answers("");
+            let said = &ended.stderr;
+            assert!(said.contains(&path) && said.contains("hooks.enabled = false"), "{what}: {said}");
+        }
+        assert_eq!(world.left_in_home(), ["hooks.json"], "{what}: nothing was created");
+        world.run(&["tools"]).exits(0);
+        assert_eq!(world.server.request_count(), 0, "{what}");
+        world.configure("hooks.enabled = false");
+        world.server.push(Reply::text("Without hooks."));
+        world.fed(world.powerless(["run", "hi"]), b"").exits(0).answers("Without hooks.");
+    }
+    let world = World::new("hooks_of_a_project");
+    world.home.write("project/.soong-agent/hooks.json", "{}");
+    world.home.write("project/hooks.json", "{}");
+    world.server.push(Reply::text("No hooks of mine."));
+    world.run(&["run", "hi"]).exits(0).answers("No hooks of mine.");
+}
+
 /// CLI-1, API-10: the template is a configuration; `config path` says where it belongs.
 #[test]
 fn path_template_and_check() {

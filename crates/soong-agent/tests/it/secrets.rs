@@ -112,6 +112,27 @@ fn a_key_that_turns_up() {
     }
 }
 
+/// FND-06: the key that only a profile written in place names is known as well: what holds it shows its name.
+#[test]
+fn keys_of_profiles_written_in_place() {
+    for place in ["compact.model_profile", "memory.extract_model_profile", "memory.recall_model_profile"] {
+        let world = World::new("keys_of_profiles");
+        world.configure(&format!("{place} = {{ api_key_env = \"{NAME}\" }}"));
+        world.home.write("project/key.txt", format!("the key: {KEY}\n"));
+        let said = format!("It is {KEY}.");
+        world.server.script([calls(read("key.txt")), Reply::text(said.clone()).chunks(said.chars().count())]);
+        let mut run = world.agent(["run", "What is in key.txt?"]);
+        run.env(NAME, KEY);
+        let ended = world.fed(run, b"").exits(0).answers(&said.replace(KEY, MARKER));
+        let (stored, asked) = (bytes_below(&world.home.home), world.server.requests());
+        for form in [KEY, "very/secret"] {
+            assert!(!holds(&stored, form) && !ended.stderr.contains(form), "{place}: {form} is stored or shown");
+            assert!(!asked.iter().any(|request| holds(&request.raw, form)), "{place}: {form} is in a prompt");
+        }
+        assert!(asked.last().unwrap().body.to_string().contains(MARKER), "{place}: the file was read");
+    }
+}
+
 /// STO-10 on a terminal, where text streams as it comes.
 #[test]
 fn a_key_on_the_screen() {

@@ -59,6 +59,9 @@ pub struct RunEnd {
     /// What it cost, in the currency of the configured prices; for a completed run of a model with prices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+    /// Whether the cost rests on estimates, since the provider did not count all tokens.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cost_is_estimate: bool,
     /// The nodes that make up the answer of a completed run: more than one where the model was asked to go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_node_ids: Option<Vec<NodeId>>,
