@@ -1,7 +1,7 @@
 //! Hooks guard runs; this version cannot run them, so it starts no run beside a file of hooks.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use agent_config::Config;
 

@@ -82,6 +82,18 @@ fn a_call_that_is_written_as_text() {
     }
 }
 
+/// FND-72: a reply that opens its thoughts and never closes them is no answer; the error names the option that helps, and with it the
+/// text is the answer.
+#[test]
+fn thoughts_without_an_end() {
+    let world = World::new("thoughts_without_an_end");
+    world.server.script([Reply::text("<think>It is seven."), Reply::text("<think>It is seven.")]);
+    world.run(&["run", "How many?"]).exits(1).answers("").says(&["<think>", "inline_thinking = false"]);
+    world.configure("model.provider_options.openai = { inline_thinking = false }");
+    world.server.push(Reply::text("<think>It is seven."));
+    world.run(&["run", "How many?"]).exits(0).answers("<think>It is seven.");
+}
+
 /// RUN-7: an answer that came in parts, because of the output limit, is their concatenation, without separators.
 #[test]
 fn an_answer_in_parts() {

@@ -112,3 +112,18 @@ async fn overflow_as_the_first_event() {
     assert_eq!(lines[0], "retry 1 ~ bad_generation");
     assert_eq!(lines[1..], GOOD);
 }
+
+/// FND-72: a wait that is too long to be waited for is told, in every form in which a server asks for it, and nothing says that it is
+/// asked again.
+#[tokio::test(start_paused = true)]
+async fn long_waits_are_told() {
+    for (scene, words) in [
+        (Scene::status(429, "").header("retry-after", "3600"), "It asks to wait 1 h before"),
+        (Scene::status(503, "busy").header("retry-after-ms", "150000"), "busy. It asks to wait 2 min 30 s before"),
+        (Scene::status(429, "Please try again in 7h12m."), "7h12m. It asks to wait 7 h 12 min before"),
+    ] {
+        let events = events(&script([scene])).await;
+        let [ModelEvent::Failed { error, .. }] = events.as_slice() else { panic!("{words}: {events:?}") };
+        assert!(error.message.contains(words), "{}", error.message);
+    }
+}

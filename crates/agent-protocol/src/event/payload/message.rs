@@ -17,13 +17,14 @@ pub struct MessageCreated {
 /// The model finished a message, or broke off.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageCompleted {
-    /// Tool calls in it; 0: it is the answer. Absent where the model broke off.
+    /// Tool calls in it; 0: it is the answer. Absent where it is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<u64>,
     /// The model broke off: the node is kept to be looked at and is in no later prompt.
     #[serde(default, skip_serializing_if = "is_false")]
     pub partial: bool,
-    /// Why it broke off: `partial` (it is asked again), `failed`, `aborted`.
+    /// Why it is no answer: the model broke off, and is asked again (`partial`) or not (`failed`, `aborted`); or it wrote a call as
+    /// text (`written_call`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
