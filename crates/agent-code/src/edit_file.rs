@@ -25,7 +25,8 @@ use crate::{
     write::Destination,
 };
 use apply::Edit;
-use change::{By, Change, MAX_FILE, changed, created};
+pub(crate) use apply::with_crlf;
+use change::{By, Change, changed, created};
 use diff::{Names, Numbers};
 
 /// Changes a file, all or nothing: by edits of exact text, one after the other, or by unified_diff.
@@ -65,18 +66,23 @@ impl CodeTool for EditFile {
 
     fn prepare(&self, input: Input, context: CallContext) -> Result<Prepared, ErrorPayload> {
         let Input { path, edits, unified_diff, create_if_missing } = input;
-        let by = By::of(edits, unified_diff)?;
-        let place = Destination::find(&self.0, &path, MAX_FILE)?;
+        let by = By::of(&path, edits, unified_diff)?;
+        let place = Destination::find(&self.0, &path)?;
         if !place.exists() && !create_if_missing {
             return self.or_ask(&place, place.is_missing(&self.0));
         }
         let names = self.names(&place);
         let numbers = if place.changed_since_seen(&context).is_some() { Numbers::Stale } else { Numbers::Count };
-        let outcome = if place.exists() { changed(&place, &by, &names, numbers) } else { created(&place, &by, &names) };
+        let outcome = match place.exists() {
+            true => changed(&place, &by, &names, numbers, self.0.may_tell(&place.target)),
+            false => created(&place, &by, &names),
+        };
         match outcome {
             Ok(change) => {
+                let mut dangers: Vec<String> = place.may_be_made(&self.0)?.into_iter().collect();
+                dangers.extend(change.warning.map(str::to_owned));
                 let targets = vec![place.target.clone()];
-                let facts = Facts { targets, preview: change.preview.clone(), ..Facts::default() };
+                let facts = Facts { targets, preview: change.preview.clone(), dangers, ..Facts::default() };
                 Ok(Prepared { facts, call: blocking_call(move || write(place, change, &context)) })
             }
             Err(error) => self.or_ask(&place, error),
@@ -85,10 +91,10 @@ impl CodeTool for EditFile {
 }
 
 impl EditFile {
-    /// Why an edit does not apply tells what is in the file. Of a sensitive one that may be told only after somebody was
-    /// asked.
+    /// Why an edit does not apply tells what is in the file: of a sensitive one even whether a text is there may be told only after
+    /// somebody was asked.
     fn or_ask(&self, place: &Destination, error: ErrorPayload) -> Result<Prepared, ErrorPayload> {
-        if self.0.settings().reading_is_free && !self.is_sensitive(place) {
+        if self.0.may_tell(&place.target) {
             return Err(error);
         }
         let preview = format!("an edit of {} that does not apply: {}", quote_name(&place.shown), error.message);
@@ -103,17 +109,10 @@ impl EditFile {
         let paths = [Path::new(requested), Path::new(&place.shown), &joined, &place.target.resolved];
         Names::new(paths.map(|path| path.as_os_str().as_bytes()))
     }
-
-    fn is_sensitive(&self, place: &Destination) -> bool {
-        let (rules, target) = (self.0.rules(), &place.target);
-        let written = rules.as_written(&target.requested, self.0.project());
-        let named = |path| rules.sensitive(path).is_some();
-        named(&target.resolved) || named(&written) || !target.aliases.is_empty()
-    }
 }
 
 fn write(place: Destination, change: Change, context: &CallContext) -> Result<ToolOutput, ErrorPayload> {
-    let note = place.changed_since_seen(context).map(|by| match by {
+    let foreign = place.changed_since_seen(context).map(|by| match by {
         ChangedBy::Agent(_) => {
             format!("{} since you last read it; the edit was applied to its current content", by.who())
         }
@@ -121,6 +120,9 @@ fn write(place: Destination, change: Change, context: &CallContext) -> Result<To
             "the file had changed since you last read it; the edit was applied to its current content".to_owned()
         }
     });
+    let notes = [foreign, change.warning.map(str::to_owned), place.other_names()];
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    let note = (!notes.is_empty()).then(|| notes.join("; "));
     let edited = Edited {
         path: place.shown.clone(),
         edits_applied: change.edits,

@@ -23,6 +23,7 @@ mod fail;
 pub mod fuzzing;
 mod list_dir;
 mod name;
+mod next_call;
 mod overflow;
 mod place;
 mod preview;
@@ -40,5 +41,5 @@ mod workspace;
 mod write;
 mod write_file;
 
-pub use code_tools::{RUN_COMMAND, code_tools};
+pub use code_tools::{RUN_COMMAND, clear_drafts, code_tools};
 pub use settings::{CodeLimits, CodeToolSettings};

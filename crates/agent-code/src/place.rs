@@ -4,6 +4,8 @@
 //! through a link: links are read and followed here. So the folder that is held at the end has exactly the path that is
 //! told to whoever decides, and reading and writing start from that folder, not from the path.
 
+mod attributes;
+mod drafts;
 mod folder;
 mod pinned;
 mod read;
@@ -11,6 +13,7 @@ mod replace;
 mod system;
 mod walk;
 
+pub(crate) use drafts::Drafts;
 pub(crate) use folder::Folder;
 #[cfg(test)]
 pub(crate) use pinned::Pinned;

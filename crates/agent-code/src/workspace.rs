@@ -10,6 +10,7 @@ use std::{
 
 use agent_policy::{Access, PathRules, Target, TargetKind};
 use agent_protocol::{ErrorCode, ErrorPayload};
+use agent_redact::{differing_characters, is_same_text, looks_the_same};
 use agent_tool::near_files;
 use rustix::fs::FileType;
 
@@ -54,7 +55,32 @@ impl Workspace {
 
     /// Follows a path as the model wrote it: relative to the project, with `~` for the user's home.
     pub(crate) fn find(&self, requested: &str) -> Result<Found, ErrorPayload> {
-        walk(&self.absolute(requested)?).map_err(|error| walk_failed(requested, &error))
+        let absolute = self.absolute(requested)?;
+        let found = walk(&absolute);
+        if !matches!(found, Ok(Found::Folder(_) | Found::Entry { .. })) {
+            self.still_has_its_project(&absolute)?;
+            // What is open in a process has a path that leads to no name: `/dev/stdin`.
+            if let Ok(kind) = rustix::fs::stat(&absolute).map(|stat| FileType::from_raw_mode(stat.st_mode))
+                && !matches!(kind, FileType::RegularFile | FileType::Directory)
+            {
+                return Err(no_file(requested, kind));
+            }
+        }
+        found.map_err(|error| walk_failed(requested, &error))
+    }
+
+    /// Fails where the path lies in a project that is not there any more: what is missing then is not the file, and writing it
+    /// would make the project again.
+    fn still_has_its_project(&self, path: &Path) -> Result<(), ErrorPayload> {
+        let project = self.project();
+        if !path.starts_with(project) || rustix::fs::stat(project).is_ok() {
+            return Ok(());
+        }
+        let shown = project.display();
+        let message = format!("the project folder {shown} is gone: it was moved or removed while this run was at work");
+        Err(ErrorPayload::new(ErrorCode::FileNotFound, message)
+            .detail("path", shown.to_string())
+            .detail("kind", "project"))
     }
 
     fn absolute(&self, requested: &str) -> Result<PathBuf, ErrorPayload> {
@@ -125,9 +151,11 @@ impl Workspace {
             return fail::invalid(message).detail("path", requested);
         }
         let near = self.near(folder, first);
-        let hint = match near.as_slice() {
-            [] => self.entries(folder).map_or_else(String::new, |there| format!("; {there}")),
-            near => format!("; did you mean {}?", near.join(" or ")),
+        let first = first.to_string_lossy();
+        let shown = near.iter().map(|name| self.show(&folder.path().join(name)) + &difference(name, &first));
+        let hint = match near.is_empty() {
+            true => self.entries(folder).map_or_else(String::new, |there| format!("; {there}")),
+            false => format!("; did you mean {}?", shown.collect::<Vec<_>>().join(" or ")),
         };
         ErrorPayload::new(ErrorCode::FileNotFound, format!("{requested} does not exist{hint}"))
             .detail("path", requested)
@@ -140,7 +168,31 @@ impl Workspace {
         }
         let names: Vec<String> = names(folder, MAX_LOOKED_THROUGH).filter_map(|name| name.into_string().ok()).collect();
         let near = near_files(&wanted.to_string_lossy(), names.iter().map(String::as_str));
-        near.into_iter().map(|name| self.show(&folder.path().join(name))).collect()
+        near.into_iter().map(str::to_owned).collect()
+    }
+
+    /// What there is in a folder under a name that looks the same as one that is to be made.
+    pub(crate) fn double(&self, folder: &Folder, wanted: &OsStr) -> Option<String> {
+        let wanted = wanted.to_str().filter(|_| self.rules().sensitive(folder.path()).is_none())?;
+        let mut doubles: Vec<String> = names(folder, MAX_LOOKED_THROUGH)
+            .filter_map(|name| name.into_string().ok())
+            .filter(|name| looks_the_same(name, wanted))
+            .collect();
+        // The same text first: that is more than looks.
+        doubles.sort_by_key(|name| !is_same_text(name, wanted));
+        doubles.into_iter().next()
+    }
+
+    /// Whether what is in a file may be told without anybody being asked: whether reading it would be free, by the name in the
+    /// request, the one it leads to, and its others.
+    pub(crate) fn may_tell(&self, target: &Target) -> bool {
+        let rules = self.rules();
+        let written = rules.as_written(&target.requested, self.project());
+        let is_sensitive = |path: &Path| rules.sensitive(path).is_some();
+        self.settings().reading_is_free
+            && !is_sensitive(&target.resolved)
+            && !is_sensitive(&written)
+            && target.aliases.is_empty()
     }
 
     /// What is in a folder, for whoever guessed a name in it; the names alone of what may be read unasked.
@@ -187,6 +239,15 @@ impl Workspace {
 /// Whether a folder is that of a process's descriptors: what its links name is no path.
 fn is_stream(folder: &Path) -> bool {
     folder.starts_with("/proc") && folder.ends_with("fd")
+}
+
+/// In what a name differs from one that looks the same, for a message; nothing where it is seen.
+pub(crate) fn difference(name: &str, wanted: &str) -> String {
+    if !looks_the_same(name, wanted) {
+        return String::new();
+    }
+    let differing = differing_characters(name, wanted);
+    differing.map_or_else(String::new, |(its, yours)| format!(" (it has {its} where you have {yours})"))
 }
 
 /// Up to `most` names in a folder, in no order; none if it cannot be read.

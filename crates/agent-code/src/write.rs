@@ -9,16 +9,17 @@ use std::{
 
 use agent_policy::Target;
 use agent_protocol::{ErrorCode, ErrorPayload};
+use agent_redact::is_same_text;
 use agent_tool::CallContext;
 use rustix::fs::{Access, AtFlags, Stat, accessat};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     fail,
-    place::{Before, Folder, Found, ReplaceError, Writable},
+    place::{Before, Drafts, Folder, Found, ReplaceError, Writable},
     second_names::SecondNames,
     version::{ChangedBy, HASHED_MAX, changed, hash, version},
-    workspace::{Workspace, missing_target, no_file},
+    workspace::{Workspace, difference, missing_target, no_file},
 };
 
 /// Content goes to disk in pieces of this size, so that a cancel is noticed. Bytes.
@@ -35,15 +36,21 @@ pub(crate) struct Destination {
     to_make: Vec<OsString>,
     name: OsString,
     stat: Option<Stat>,
+    drafts: Drafts,
+    /// What is there under a name that looks the same.
+    double: Option<String>,
 }
 
+/// Bigger files are neither edited nor read before they are replaced. Bytes.
+pub(crate) const MAX_READ: u64 = 64 * 1024 * 1024;
+
 impl Destination {
-    /// Finds the place. A file that is there is read if it has at most `read_max` bytes.
-    pub(crate) fn find(workspace: &Workspace, requested: &str, read_max: u64) -> Result<Self, ErrorPayload> {
+    /// Finds the place. A file that is there is read if it has at most [`MAX_READ`] bytes.
+    pub(crate) fn find(workspace: &Workspace, requested: &str) -> Result<Self, ErrorPayload> {
         match workspace.find(requested)? {
             Found::Folder(_) => Err(fail::conflict(requested, format!("{requested} is a folder"))),
             Found::Missing { folder, missing } => Self::missing(workspace, requested, folder, missing),
-            Found::Entry { folder, name, .. } => Self::existing(workspace, requested, folder, name, read_max),
+            Found::Entry { folder, name, .. } => Self::existing(workspace, requested, folder, name),
         }
     }
 
@@ -58,18 +65,14 @@ impl Destination {
             return Err(fail::invalid(format!("{requested} names a folder; name a file")));
         }
         let name = missing.pop().ok_or_else(|| fail::invalid("the path names no file"))?;
+        let double = workspace.double(&folder, missing.first().unwrap_or(&name));
         let shown = workspace.show(&resolved);
         let target = missing_target(requested, resolved);
-        Ok(Self { target, shown, content: None, folder, to_make: missing, name, stat: None })
+        let drafts = Drafts::in_home(&workspace.rules().places().home);
+        Ok(Self { target, shown, content: None, folder, to_make: missing, name, stat: None, drafts, double })
     }
 
-    fn existing(
-        workspace: &Workspace,
-        requested: &str,
-        folder: Folder,
-        name: OsString,
-        read_max: u64,
-    ) -> Result<Self, ErrorPayload> {
+    fn existing(workspace: &Workspace, requested: &str, folder: Folder, name: OsString) -> Result<Self, ErrorPayload> {
         let failed = |error: io::Error| fail::os("read", requested, &error);
         let file = match workspace.open(&folder, &name).map_err(failed)? {
             Ok(file) => file,
@@ -80,10 +83,10 @@ impl Destination {
             return Err(fail::os("write", requested, &error.into()));
         }
         let mut content = Vec::new();
-        if file.size() <= read_max {
-            (&file.file).take(read_max + 1).read_to_end(&mut content).map_err(failed)?;
+        if file.size() <= MAX_READ {
+            (&file.file).take(MAX_READ + 1).read_to_end(&mut content).map_err(failed)?;
         }
-        let read = file.size() <= read_max && content.len() as u64 <= read_max;
+        let read = file.size() <= MAX_READ && content.len() as u64 <= MAX_READ;
         let path = folder.path().join(&name);
         let names = SecondNames::near(workspace, folder.path());
         Ok(Self {
@@ -94,11 +97,30 @@ impl Destination {
             to_make: Vec::new(),
             name,
             stat: Some(file.stat),
+            drafts: Drafts::in_home(&workspace.rules().places().home),
+            double: None,
         })
     }
 
     pub(crate) fn exists(&self) -> bool {
         self.stat.is_some()
+    }
+
+    /// Fails where making it would give two names of the same letters, which nobody can tell apart. Else what to say to whoever is
+    /// asked, where a name merely looks the same.
+    pub(crate) fn may_be_made(&self, workspace: &Workspace) -> Result<Option<String>, ErrorPayload> {
+        let Some(double) = &self.double else { return Ok(None) };
+        let shown = workspace.show(&self.folder.path().join(double));
+        let wanted = self.to_make.first().unwrap_or(&self.name).to_string_lossy();
+        if !is_same_text(double, &wanted) {
+            return Ok(Some(format!("the new name looks like that of {shown}, which is there already")));
+        }
+        let requested = &self.target.requested;
+        let message = format!(
+            "{requested} is not there, but {shown} is, with the same letters in another form{}; use that name",
+            difference(double, &wanted)
+        );
+        Err(fail::conflict(requested, message).detail("exists", shown))
     }
 
     /// Whether folders would have to be made for it.
@@ -123,8 +145,18 @@ impl Destination {
         changed(&*context.versions, &self.target.resolved, stat, self.hash())
     }
 
+    /// As versions of files know it: of small ones only.
     fn hash(&self) -> Option<[u8; 32]> {
         self.content.as_deref().filter(|content| content.len() as u64 <= HASHED_MAX).map(hash)
+    }
+
+    /// What to tell of other names of the file, which keep the old content.
+    pub(crate) fn other_names(&self) -> Option<String> {
+        match self.target.links {
+            0 | 1 => None,
+            2 => Some("the file had another name (a hard link), which keeps the old content".to_owned()),
+            links => Some(format!("the file had {} other names (hard links), which keep the old content", links - 1)),
+        }
     }
 
     /// Replaces what was there by `content`, if it is still there.
@@ -134,9 +166,11 @@ impl Destination {
         let _one_at_a_time = context.versions.exclusive(&self.target.resolved);
         let before = match self.stat {
             None => Before::Missing,
-            Some(stat) => Before::File { stat, hash: self.hash() },
+            // Whatever its size: what was read is what was decided about.
+            Some(stat) => Before::File { stat, hash: self.content.as_deref().map(hash) },
         };
-        let writable = Writable { folder: self.folder, to_make: self.to_make, name: self.name, before };
+        let Self { folder, to_make, name, drafts, .. } = self;
+        let writable = Writable { folder, to_make, name, before, drafts: Some(drafts) };
         let fill = |file: &mut File| write_pieces(file, content, &context.cancel);
         let stamp = match writable.replace(&context.fence, fill) {
             Ok(stamp) => stamp,
@@ -168,9 +202,20 @@ fn refused(shown: &str, resolved: &Path, error: ReplaceError, cancel: &Cancellat
         }
         ReplaceError::Os { step, source } => match fail::os(&format!("{step} for"), shown, &source) {
             // What was there when the call was prepared is gone.
-            gone if gone.code == ErrorCode::FileNotFound => fail::conflict(shown, gone.message),
+            gone if gone.code == ErrorCode::FileNotFound => fail::conflict(
+                shown,
+                format!("the folder of {shown} was moved or removed while this call waited; nothing was written"),
+            ),
             other => other,
         },
+        ReplaceError::Unlike { what, source } => {
+            let error = fail::os("replace", shown, &source);
+            let message = format!(
+                "{shown} was not changed: {what} ({source}); take that off the file first, or change it with a command that \
+                 writes into it"
+            );
+            ErrorPayload { message, ..error }.detail("kind", "attributes")
+        }
         ReplaceError::NotDurable { source } => {
             let message = format!("{shown} has its new content, but the disk did not confirm it: {source}");
             ErrorPayload::new(ErrorCode::StorageError, message).detail("written", true)

@@ -1,5 +1,7 @@
 //! `code.write_file` (COD-5).
 
+mod form;
+
 use agent_policy::Facts;
 use agent_protocol::{ErrorCode, ErrorPayload, Permission};
 use agent_tool::{CallContext, Prepared, ToolOutput};
@@ -7,12 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    fail, preview,
+    fail, next_call, preview,
     tool::{self, CodeTool, blocking_call},
-    version::{ChangedBy, HASHED_MAX},
+    version::ChangedBy,
     workspace::Workspace,
     write::Destination,
 };
+use form::Kept;
 
 /// Writes a whole file.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -38,6 +41,8 @@ struct Written {
     bytes_written: usize,
     created: bool,
     overwritten: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 pub(crate) struct WriteFile(pub(crate) Workspace);
@@ -49,24 +54,26 @@ impl CodeTool for WriteFile {
     const TAGS: &'static [&'static str] = &["code", "filesystem", "write"];
 
     fn prepare(&self, input: Input, context: CallContext) -> Result<Prepared, ErrorPayload> {
-        let place = Destination::find(&self.0, &input.path, HASHED_MAX)?;
+        let place = Destination::find(&self.0, &input.path)?;
         if place.exists() {
             self.may_overwrite(&place, &input, &context)?;
         } else if !input.create_dirs && place.needs_folders() {
-            let message = format!("the folder of {} does not exist, and create_dirs is false", input.path);
+            let message = format!(
+                "the folder of {0} does not exist, and create_dirs is false; leave create_dirs out to make it",
+                input.path
+            );
             return Err(ErrorPayload::new(ErrorCode::FileNotFound, message).detail("path", input.path));
         }
-        let (before, after) = (place.content.as_deref(), input.content.as_bytes());
-        let preview = match place.exists() {
-            true => preview::written(&place.shown, place.size(), before, after),
-            false => preview::diff(&place.shown, None, after),
+        let mut dangers: Vec<String> = place.may_be_made(&self.0)?.into_iter().collect();
+        let kept = Kept::of(place.content.as_deref(), &input.content);
+        let preview = match &place.content {
+            None if place.exists() => preview::written_unread(&place.shown, place.size(), input.content.as_bytes()),
+            _ => kept.preview(&place.shown, place.content.as_deref()),
         };
         // Next to the options too: what is lost cannot be read in a diff.
-        let lost = place.content.as_deref().is_some_and(|before| std::str::from_utf8(before).is_err());
-        let dangers = lost.then(|| "the file holds bytes that are not UTF-8, and all of them are replaced".to_owned());
-        let dangers = dangers.into_iter().collect();
+        dangers.extend(kept.lost.clone());
         let facts = Facts { targets: vec![place.target.clone()], preview, dangers, ..Facts::default() };
-        Ok(Prepared { facts, call: blocking_call(move || write(place, &input.content, &context)) })
+        Ok(Prepared { facts, call: blocking_call(move || write(place, &kept, &context)) })
     }
 }
 
@@ -74,27 +81,48 @@ impl WriteFile {
     fn may_overwrite(&self, place: &Destination, input: &Input, context: &CallContext) -> Result<(), ErrorPayload> {
         let path = &input.path;
         if !input.overwrite {
-            let message = format!("{path} exists; use code.edit_file to change it, or overwrite: true to replace it");
-            return Err(fail::conflict(path, message));
+            return Err(fail::conflict(path, format!("{path} exists; {}", self.how_to_change(place, input))));
         }
         if let Some(by) = place.changed_since_seen(context) {
             let message = match by {
                 ChangedBy::Agent(_) => format!("{path}: {}, and you have not read that; read it first", by.who()),
                 ChangedBy::Others => format!("{path} changed since you last read or wrote it; read it again first"),
             };
-            return Err(fail::conflict(path, message));
+            let example = serde_json::json!({"path": path});
+            return Err(fail::conflict(path, format!("{message}, by code.read_file {example}")));
         }
         Ok(())
     }
+
+    /// What to call instead, by the words of the call itself (FND-32).
+    fn how_to_change(&self, place: &Destination, input: &Input) -> String {
+        let path = &input.path;
+        let content = place.content.as_deref().filter(|_| self.0.may_tell(&place.target));
+        if content == Some(input.content.as_bytes()) {
+            return "it has this very content already, so there is nothing to do".to_owned();
+        }
+        let edit = content.and_then(|content| next_call::edit(path, content, &input.content));
+        let whole =
+            serde_json::json!({"path": path, "overwrite": true, "content": next_call::beginning(&input.content)});
+        match edit {
+            Some(edit) => format!(
+                "to make it what you gave, call code.edit_file {edit}; to replace all of it, repeat this call with overwrite: true"
+            ),
+            None => format!("use code.edit_file to change a part of it; to replace all of it: {whole}"),
+        }
+    }
 }
 
-fn write(place: Destination, content: &str, context: &CallContext) -> Result<ToolOutput, ErrorPayload> {
+fn write(place: Destination, kept: &Kept, context: &CallContext) -> Result<ToolOutput, ErrorPayload> {
     let (path, overwritten) = (place.shown.clone(), place.exists());
     let resolved = place.target.resolved.to_string_lossy().into_owned();
-    place.write(content.as_bytes(), context)?;
-    let written = Written { path, bytes_written: content.len(), created: !overwritten, overwritten };
+    let notes: Vec<String> = kept.note.iter().chain(&kept.lost).cloned().chain(place.other_names()).collect();
+    let note = (!notes.is_empty()).then(|| notes.join("; "));
+    place.write(&kept.content, context)?;
+    let bytes_written = kept.content.len();
+    let written = Written { path, bytes_written, created: !overwritten, overwritten, note };
     let verb = if overwritten { "overwritten" } else { "created" };
-    let summary = format!("{verb}, {}", tool::counted(content.len(), "byte"));
+    let summary = format!("{verb}, {}", tool::counted(bytes_written, "byte"));
     Ok(tool::output(&written)?.with("resolved_path", resolved).summary(summary))
 }
 

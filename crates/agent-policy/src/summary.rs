@@ -35,14 +35,15 @@ pub struct RequestSummary {
 /// and shows both ends.
 ///
 /// A command is shown from its argument list, not from the preview: what is approved is what runs (PRM-5). Secrets go
-/// first, then the text is quoted, escaped and cut: the other way round a quote or a cut inside a secret would hide it.
+/// first, then the text is quoted, escaped and cut: the other way round a quote or a cut inside a secret would hide it. No two
+/// calls look the same because of what stands for a secret ([`KnownSecrets::for_question`]).
 #[must_use]
 pub fn request_summary(facts: &Facts, secrets: &KnownSecrets, max_bytes: usize) -> RequestSummary {
-    let shown = |path: &Path| quote_name(&secrets.redact(&path.to_string_lossy()).text);
-    let network_host = facts.network_host.as_deref().map(|host| shown_word(&secrets.redact(host).text));
+    let shown = |path: &Path| quote_name(&secrets.for_question(&path.to_string_lossy()));
+    let network_host = facts.network_host.as_deref().map(|host| shown_word(&secrets.for_question(host)));
     let Some(command) = &facts.command else {
         return RequestSummary {
-            args_summary: escape_bounded(&secrets.redact(&facts.preview).text, max_bytes),
+            args_summary: escape_bounded(&secrets.for_question(&facts.preview), max_bytes),
             target_scope: targets(facts, secrets),
             shown_targets: shown_targets(facts, &shown),
             cwd: None,
@@ -50,7 +51,7 @@ pub fn request_summary(facts: &Facts, secrets: &KnownSecrets, max_bytes: usize) 
             network_host,
         };
     };
-    let argv: Vec<String> = command.argv.iter().map(|word| secrets.redact(word).text.into_owned()).collect();
+    let argv: Vec<String> = command.argv.iter().map(|word| secrets.for_question(word).into_owned()).collect();
     let names: Vec<String> = command.env_names.iter().map(|name| shown_word(name)).collect();
     RequestSummary {
         args_summary: shown_command(&argv, max_bytes),
@@ -66,8 +67,10 @@ pub fn request_summary(facts: &Facts, secrets: &KnownSecrets, max_bytes: usize) 
 /// byte; the others are.
 fn raw(path: &Path, secrets: &KnownSecrets, form: fn(&Path) -> String) -> String {
     let text = path.to_string_lossy();
-    let redacted = secrets.redact(&text);
-    if redacted.hit { form(Path::new(&*redacted.text)) } else { form(path) }
+    match secrets.redact(&text).hit {
+        true => form(Path::new(&*secrets.for_question(&text))),
+        false => form(path),
+    }
 }
 
 /// All resolved targets of a call, one a line.

@@ -2,7 +2,7 @@
 //!
 //! None of this is sent to a model, hashed or stored: the contract's six fields are ([`ToolDefinition`]).
 
-use crate::{AgentRole, Permission, ToolClass, ToolDefinition};
+use crate::{AgentRole, ToolClass, ToolDefinition};
 
 /// Where a tool comes from. Whoever registers a tool sets it; a tool cannot claim one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,8 +94,7 @@ impl ToolRoles {
     /// only on request.
     #[must_use]
     pub fn usual(definition: &ToolDefinition) -> Self {
-        let may_change = definition.permission == Permission::Write || definition.has_tag(ToolDefinition::DANGEROUS);
-        if may_change { Self::CHILDREN_ON_REQUEST } else { Self::ALL }
+        if definition.may_change() { Self::CHILDREN_ON_REQUEST } else { Self::ALL }
     }
 
     /// The same, but out of the default set of every kind of child.

@@ -62,6 +62,12 @@ impl ToolDefinition {
     pub fn has_tag(&self, tag: &str) -> bool {
         self.tags.iter().any(|t| t == tag)
     }
+
+    /// Whether a call may change anything outside the session.
+    #[must_use]
+    pub fn may_change(&self) -> bool {
+        self.permission == Permission::Write || self.has_tag(Self::DANGEROUS)
+    }
 }
 
 /// What a tool answers, in the contract's form.

@@ -24,8 +24,8 @@ mod testing;
 pub mod within;
 
 pub use display::{
-    escape_bounded, escape_for_prompt, escape_for_terminal, escape_word, quote_argv, quote_name, shorten,
-    shown_command, shown_name, shown_word,
+    differing_characters, escape_bounded, escape_for_prompt, escape_for_terminal, escape_word, false_letter,
+    is_same_text, looks_the_same, quote_argv, quote_name, shorten, shown_command, shown_name, shown_word, skeleton,
 };
 pub use patterns::{PatternsError, SecretPatterns};
 pub use redacted::Redacted;

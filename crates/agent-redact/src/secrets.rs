@@ -2,6 +2,8 @@
 
 mod forms;
 mod json;
+mod placeholder;
+mod question;
 pub(crate) mod stream;
 
 use std::{borrow::Cow, fmt, sync::Arc};
@@ -9,6 +11,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use crate::redacted::Redacted;
+use placeholder::Placeholders;
 
 /// Shorter values are left alone: replacing every `true` or `1234` would wreck ordinary text and protect nothing.
 pub const MIN_SECRET_BYTES: usize = 6;
@@ -40,6 +43,7 @@ struct Inner {
     patterns: Vec<Vec<u8>>,
     /// Length of the longest pattern.
     longest: usize,
+    placeholders: Placeholders,
     names: Vec<String>,
     ignored: Vec<String>,
 }
@@ -48,6 +52,8 @@ struct Inner {
 struct Marker {
     text: Arc<str>,
     secret: bool,
+    /// Tells the forms of a value, and values of the same name, apart: 1 is the first value as it is.
+    form: usize,
 }
 
 impl KnownSecrets {
@@ -58,6 +64,7 @@ impl KnownSecrets {
     pub fn new<N: AsRef<str>, V: AsRef<str>>(pairs: impl IntoIterator<Item = (N, V)>) -> Result<Self, SecretsError> {
         let (mut names, mut ignored) = (Vec::new(), Vec::new());
         let mut found: Vec<(Vec<u8>, Marker)> = Vec::new();
+        let mut placeholders = Placeholders::default();
         for (name, value) in pairs {
             let (name, value) = (name.as_ref(), value.as_ref().trim());
             if !(MIN_SECRET_BYTES..=MAX_SECRET_BYTES).contains(&value.len()) {
@@ -66,9 +73,11 @@ impl KnownSecrets {
             }
             let text: Arc<str> = marker(name).into();
             // The marker itself is passed over, so that redacting twice changes nothing even where a value is a word of it.
-            found.push((text.as_bytes().to_vec(), Marker { text: Arc::clone(&text), secret: false }));
-            let marker = Marker { text, secret: true };
-            found.extend(forms::forms(value).into_iter().map(|form| (form.into_bytes(), marker.clone())));
+            found.push((text.as_bytes().to_vec(), Marker { text: Arc::clone(&text), secret: false, form: 0 }));
+            for form in forms::forms(value) {
+                let marker = Marker { text: Arc::clone(&text), secret: true, form: placeholders.add(&text) };
+                found.push((form.into_bytes(), marker));
+            }
             names.push(name.to_owned());
         }
         found.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -76,7 +85,7 @@ impl KnownSecrets {
         let (patterns, markers): (Vec<_>, Vec<_>) = found.into_iter().unzip();
         let search = (!patterns.is_empty()).then(|| search(&patterns)).transpose()?;
         let longest = patterns.iter().map(Vec::len).max().unwrap_or(0);
-        Ok(Self(Arc::new(Inner { search, markers, patterns, longest, names, ignored })))
+        Ok(Self(Arc::new(Inner { search, markers, patterns, longest, placeholders, names, ignored })))
     }
 
     /// Whether there is nothing to look for.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agent_engine::{BudgetError, Input, Outcome, ResultKind, Verdict};
 use agent_policy::Facts;
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeId, Object, ToolCall, ToolCallId, ToolDescriptor};
-use agent_redact::{SecretPatterns, quote_argv, shorten};
+use agent_redact::{KnownSecrets, SecretPatterns, quote_argv, shorten};
 use agent_tool::{CallContext, Fence, Prepared, PreparedCall, ProgressSink, ToolOutput};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -309,9 +309,23 @@ async fn prepare(
         return Err(ErrorPayload::new(ErrorCode::ToolNotAvailable, message));
     };
     let arguments = registered.check_arguments(call.arguments)?;
+    if registered.definition().may_change() {
+        holds_no_placeholder(&arguments, &context.secrets)?;
+    }
     let (descriptor, tool) = (Arc::clone(registered.descriptor()), Arc::clone(registered.binding()));
     let prepared = tool.prepare(arguments, context).await?;
     Ok((descriptor, prepared))
+}
+
+/// Fails where the arguments hold what stands for a secret: whatever the call does, it would do it with these words instead of
+/// the value, and nobody who is asked could see the difference (FND-01).
+fn holds_no_placeholder(arguments: &Object, secrets: &KnownSecrets) -> Result<(), ErrorPayload> {
+    let Some(placeholder) = secrets.placeholder_within(arguments) else { return Ok(()) };
+    let message = format!(
+        "{placeholder} stands for a value that you are not shown, and would be written in its place; nothing was changed. Make \
+         the change without this text: an edit whose old and new text lie beside it leaves the value as it is"
+    );
+    Err(ErrorPayload::new(ErrorCode::ValidationError, message).detail("kind", "secret_placeholder"))
 }
 
 /// Runs a call and shows its progress meanwhile.
@@ -357,7 +371,8 @@ fn outcome(run: &RunContext, output: ToolOutput) -> Outcome {
     if run.redactor.blocks(&mut content) || replaced {
         metadata.insert(ToolOutput::REDACTED.to_owned(), true.into());
         content.push(ContentBlock::text(
-            "[Known secrets in this result were replaced by their names, so an edit of that text would not match the file.]",
+            "[Known secrets in this result were replaced by their names. An edit of that text would not match, and a call that \
+             writes one of these names is refused: leave them out.]",
         ));
     }
     let summary = metadata.remove(ToolOutput::SUMMARY).and_then(|line| line.as_str().map(str::to_owned));

@@ -107,7 +107,9 @@ fn encode(version: &FileVersion) -> String {
         FileVersion::Content(hash) => hash.iter().fold("b3:".to_owned(), |text, byte| text + &format!("{byte:02x}")),
         FileVersion::Stamp(stamp) => {
             let (seconds, nanos) = stamp.modified;
-            format!("st:{}:{}:{}:{seconds}:{nanos}", stamp.device, stamp.inode, stamp.size)
+            let changed = stamp.status_changed.map(|(seconds, nanos)| format!(":{seconds}:{nanos}"));
+            let changed = changed.unwrap_or_default();
+            format!("st:{}:{}:{}:{seconds}:{nanos}{changed}", stamp.device, stamp.inode, stamp.size)
         }
     }
 }
@@ -127,7 +129,11 @@ pub(crate) fn decode(text: &str) -> Option<FileVersion> {
             let inode = numbers.next()?.parse().ok()?;
             let size = numbers.next()?.parse().ok()?;
             let modified = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
-            let stamp = FileStamp { device, inode, size, modified };
+            let status_changed = match numbers.next() {
+                Some(seconds) => Some((seconds.parse().ok()?, numbers.next()?.parse().ok()?)),
+                None => None,
+            };
+            let stamp = FileStamp { device, inode, size, modified, status_changed };
             numbers.next().is_none().then_some(FileVersion::Stamp(stamp))
         }
         _ => None,
@@ -141,11 +147,12 @@ mod tests {
     /// COD-5: what a session saw survives the process that saw it.
     #[test]
     fn versions_survive_being_stored() {
-        let stamp = FileStamp { device: 1, inode: u64::MAX, size: 3, modified: (-5, 999) };
-        for version in [FileVersion::Content([0xA7; 32]), FileVersion::Stamp(stamp)] {
+        let older = FileStamp { device: 1, inode: u64::MAX, size: 3, modified: (-5, 999), status_changed: None };
+        let stamp = FileStamp { status_changed: Some((-6, 1)), ..older };
+        for version in [FileVersion::Content([0xA7; 32]), FileVersion::Stamp(stamp), FileVersion::Stamp(older)] {
             assert_eq!(decode(&encode(&version)), Some(version));
         }
-        for broken in ["", "b3:zz", "st:1:2", "st:1:2:3:4:5:6", "xx:1"] {
+        for broken in ["", "b3:zz", "st:1:2", "st:1:2:3:4:5:6", "st:1:2:3:4:5:6:7:8", "xx:1"] {
             assert_eq!(decode(broken), None, "{broken}");
         }
     }

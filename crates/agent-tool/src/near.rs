@@ -1,5 +1,7 @@
 //! "Did you mean": names that look like a wanted one.
 
+use agent_redact::looks_the_same;
+
 /// How many names are suggested at most.
 const MOST: usize = 3;
 /// Names longer than this are not compared: the comparison is quadratic.
@@ -18,10 +20,14 @@ pub(crate) fn near_names<'a>(wanted: &str, candidates: impl IntoIterator<Item = 
     })
 }
 
-/// Up to three file names that were probably meant, the likeliest first.
+/// Up to three file names that were probably meant, the likeliest first: those that look the same, and those that have nearly
+/// the same letters.
 pub fn near_files<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = wanted.to_lowercase();
-    closest(candidates, |candidate| distance(&wanted, &candidate.to_lowercase()))
+    closest(candidates, |candidate| {
+        let candidate = candidate.to_lowercase();
+        if looks_the_same(&wanted, &candidate) { Some(0) } else { distance(&wanted, &candidate) }
+    })
 }
 
 fn closest<'a>(
@@ -71,5 +77,19 @@ mod tests {
     #[test]
     fn files_are_found_by_typos() {
         assert_eq!(near_files("reamde.md", ["README.md", "Cargo.toml", "read.me"]), ["README.md", "read.me"]);
+    }
+
+    /// FND-27: another form of the same letters, another case, and letters that only look the same.
+    #[test]
+    fn files_are_found_by_their_looks() {
+        for (wanted, there) in [
+            ("é", "e\u{301}"),
+            ("ü.md", "u\u{308}.md"),
+            ("R\u{c9}SUM\u{c9}.txt", "re\u{301}sume\u{301}.txt"),
+            ("\u{430}\u{440}\u{440}.rs", "app.rs"),
+            ("app.rs", "\u{430}\u{440}\u{440}.rs"),
+        ] {
+            assert_eq!(near_files(wanted, ["other", there, "zzzzzz"]), [there], "{wanted}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use agent_protocol::{ErrorPayload, Object, Permission, ToolClass, ToolDefinition, ToolDescriptor, ToolOrigin};
+use agent_protocol::{ErrorPayload, Object, ToolClass, ToolDefinition, ToolDescriptor, ToolOrigin};
 
 use crate::port::Tool;
 use crate::schema::{ArgumentRules, SubsetViolation, check_subset};
@@ -178,8 +178,7 @@ impl<B> Registered<B> {
 /// What may change the world never runs beside other calls, and a denial of it stops what comes after it, whatever class it
 /// claims (RUN-11, RUN-13).
 fn scheduling(definition: &ToolDefinition, claimed: ToolClass) -> ToolClass {
-    let may_change = definition.permission == Permission::Write || definition.has_tag(ToolDefinition::DANGEROUS);
-    if may_change && claimed == ToolClass::Readonly { ToolClass::Write } else { claimed }
+    if definition.may_change() && claimed == ToolClass::Readonly { ToolClass::Write } else { claimed }
 }
 
 fn name_fault(name: &str, origin: &ToolOrigin) -> Option<&'static str> {

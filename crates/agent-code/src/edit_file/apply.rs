@@ -1,10 +1,16 @@
 //! Exact replacements in a text: pure, on bytes, all or nothing.
 
-use memchr::memmem::{Finder, find_iter};
+mod ends;
+
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::hint;
+use crate::preview::Regions;
+pub(crate) use ends::with_crlf;
+use ends::{LineEnds, Plain, fitted};
 
 // No doc comment: the model is told enough by the fields.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -28,6 +34,8 @@ pub(crate) struct Applied {
     pub(crate) text: Vec<u8>,
     /// How many places were replaced.
     pub(crate) replacements: usize,
+    /// Where they were.
+    pub(crate) regions: Regions,
 }
 
 /// Why the edits do not apply. `edit` counts from 0.
@@ -36,7 +44,12 @@ pub(crate) enum ApplyError {
     #[error("edits[{edit}]: {reason}")]
     Pointless { edit: usize, reason: &'static str },
     #[error("edits[{edit}]: old was not found{hint}")]
-    NotFound { edit: usize, hint: String },
+    NotFound {
+        edit: usize,
+        hint: String,
+        /// The line of the text, from 0, where it was probably meant to be.
+        near: Option<usize>,
+    },
     #[error(
         "edits[{edit}]: old was found {} times, {}; add text around it, or set replace_all",
         counted(*count), named(lines)
@@ -56,7 +69,7 @@ fn named(lines: &[usize]) -> String {
 /// Applies edits in their order, each to what the one before left.
 pub(crate) fn apply(original: &[u8], edits: &[Edit]) -> Result<Applied, ApplyError> {
     let mut text = original.to_vec();
-    let mut replacements = 0;
+    let (mut replacements, mut regions) = (0, Regions::default());
     for (index, edit) in edits.iter().enumerate() {
         if edit.old.is_empty() {
             return Err(ApplyError::Pointless { edit: index, reason: "old is empty, and the file exists" });
@@ -64,7 +77,7 @@ pub(crate) fn apply(original: &[u8], edits: &[Edit]) -> Result<Applied, ApplyErr
         if edit.old == edit.new {
             return Err(ApplyError::Pointless { edit: index, reason: "old and new are the same" });
         }
-        replacements += apply_one(&mut text, edit, index, original)?;
+        replacements += apply_one(&mut text, edit, index, original, &mut regions)?;
     }
     if text == original {
         return Err(ApplyError::Pointless {
@@ -72,117 +85,117 @@ pub(crate) fn apply(original: &[u8], edits: &[Edit]) -> Result<Applied, ApplyErr
             reason: "all edits together change nothing",
         });
     }
-    Ok(Applied { text, replacements })
+    Ok(Applied { text, replacements, regions })
 }
 
-fn apply_one(text: &mut Vec<u8>, edit: &Edit, index: usize, original: &[u8]) -> Result<usize, ApplyError> {
-    let (old, new, places) = find(text, edit);
-    match places.as_slice() {
-        [] => Err(ApplyError::NotFound { edit: index, hint: why_missing(text, edit, original) }),
-        [at] => {
-            text.splice(*at..*at + old.len(), new);
-            Ok(1)
-        }
-        _ if edit.replace_all => Ok(replace_all(text, &old, &new)),
-        places => {
-            let lines = lines_of(text, &places[..places.len().min(MAX_NAMED)]);
-            Err(ApplyError::Ambiguous { edit: index, count: places.len(), lines })
-        }
+fn apply_one(
+    text: &mut Vec<u8>,
+    edit: &Edit,
+    index: usize,
+    original: &[u8],
+    regions: &mut Regions,
+) -> Result<usize, ApplyError> {
+    let search = Search::of(text, edit);
+    let places = search.places();
+    if places.is_empty() {
+        return Err(why_missing(text, edit, index, original));
     }
-}
-
-/// Where `old` is, and what to put there, in the line ends of the text (DEC-12).
-fn find(text: &[u8], edit: &Edit) -> (Vec<u8>, Vec<u8>, Vec<usize>) {
-    let as_given = || (edit.old.clone().into_bytes(), edit.new.clone().into_bytes());
-    let as_crlf = || (with_crlf(&edit.old), with_crlf(&edit.new));
-    let ends = LineEnds::of(text);
-    let (old, new) = if ends == LineEnds::Crlf { as_crlf() } else { as_given() };
-    let found = places(text, &old);
-    if found.is_empty() && ends == LineEnds::Mixed {
-        // A part of it may have the other kind.
-        let (old, new) = as_crlf();
-        let found = places(text, &old);
-        return (old, new, found);
+    if places.len() > 1 && !edit.replace_all {
+        let lines = lines_of(text, &places[..places.len().min(MAX_NAMED)]);
+        return Err(ApplyError::Ambiguous { edit: index, count: places.len(), lines });
     }
-    (old, new, found)
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LineEnds {
-    /// LF only, or none.
-    Lf,
-    /// CRLF only.
-    Crlf,
-    Mixed,
-}
-
-impl LineEnds {
-    fn of(text: &[u8]) -> Self {
-        let all = memchr::memchr_iter(b'\n', text).count();
-        match find_iter(text, b"\r\n").count() {
-            0 => Self::Lf,
-            crlf if crlf == all => Self::Crlf,
-            _ => Self::Mixed,
-        }
-    }
-}
-
-/// With CRLF where it has a bare LF.
-fn with_crlf(text: &str) -> Vec<u8> {
+    let places = if edit.replace_all { search.plain.apart(&search.old) } else { places };
     let mut out = Vec::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte == b'\n' && out.last() != Some(&b'\r') {
-            out.push(b'\r');
+    let (mut done, mut spliced) = (0, Vec::with_capacity(places.len()));
+    for place in places {
+        out.extend_from_slice(&text[done..place.start]);
+        let before = out.len();
+        match &search.new {
+            New::Exact(new) => out.extend_from_slice(new),
+            New::Fitted(new) => out.extend(fitted(text, &place, new)),
         }
-        out.push(byte);
-    }
-    out
-}
-
-/// Every place, also those that overlap (EDIT-02), up to one more than is counted.
-fn places(text: &[u8], old: &[u8]) -> Vec<usize> {
-    let finder = Finder::new(old);
-    let mut found = Vec::new();
-    let mut from = 0;
-    while found.len() <= MAX_COUNTED {
-        let Some(at) = text.get(from..).and_then(|rest| finder.find(rest)) else { break };
-        found.push(from + at);
-        from += at + 1;
-    }
-    found
-}
-
-/// From left to right, none overlapping.
-fn replace_all(text: &mut Vec<u8>, old: &[u8], new: &[u8]) -> usize {
-    let mut out = Vec::with_capacity(text.len());
-    let (mut done, mut count) = (0, 0);
-    for at in find_iter(text, old) {
-        out.extend_from_slice(&text[done..at]);
-        out.extend_from_slice(new);
-        done = at + old.len();
-        count += 1;
+        done = place.end;
+        spliced.push((place, out.len() - before));
     }
     out.extend_from_slice(&text[done..]);
+    regions.replace(&spliced);
     *text = out;
-    count
+    Ok(spliced.len())
+}
+
+/// How a text is searched for `old`, and what to put in its place.
+struct Search<'t, 'e> {
+    plain: Plain<'t>,
+    old: Vec<u8>,
+    new: New<'e>,
+}
+
+enum New<'e> {
+    Exact(Vec<u8>),
+    /// With the line ends of what it replaces.
+    Fitted(&'e str),
+}
+
+impl<'t, 'e> Search<'t, 'e> {
+    /// Line ends are those of the text (DEC-12, FND-26).
+    fn of(text: &'t [u8], edit: &'e Edit) -> Self {
+        let exact = |old: &[u8], new: &[u8]| Self {
+            plain: Plain::exact(text),
+            old: old.to_vec(),
+            new: New::Exact(new.to_vec()),
+        };
+        let given = exact(edit.old.as_bytes(), edit.new.as_bytes());
+        let (has_lf, has_crlf) = (|text: &str| text.contains('\n'), |text: &str| text.contains("\r\n"));
+        match LineEnds::of(text) {
+            LineEnds::Crlf => exact(&with_crlf(&edit.old), &with_crlf(&edit.new)),
+            LineEnds::Lf if has_crlf(&edit.old) && !given.is_found() => {
+                exact(edit.old.replace("\r\n", "\n").as_bytes(), edit.new.replace("\r\n", "\n").as_bytes())
+            }
+            LineEnds::Lf => given,
+            // What says how its lines end, and is there, is taken at its word.
+            LineEnds::Mixed if (has_crlf(&edit.old) || has_crlf(&edit.new)) && given.is_found() => given,
+            LineEnds::Mixed if given.is_found() => Self { new: New::Fitted(&edit.new), ..given },
+            LineEnds::Mixed if has_lf(&edit.old) => Self {
+                plain: Plain::of(text),
+                old: edit.old.replace("\r\n", "\n").into_bytes(),
+                new: New::Fitted(&edit.new),
+            },
+            LineEnds::Mixed => given,
+        }
+    }
+
+    /// Up to one more than is counted.
+    fn places(&self) -> Vec<Range<usize>> {
+        self.plain.places(&self.old, MAX_COUNTED + 1)
+    }
+
+    fn is_found(&self) -> bool {
+        !self.plain.places(&self.old, 1).is_empty()
+    }
 }
 
 /// The lines, from 1, that these places begin in.
-fn lines_of(text: &[u8], places: &[usize]) -> Vec<usize> {
+fn lines_of(text: &[u8], places: &[Range<usize>]) -> Vec<usize> {
     let (mut line, mut done) = (1, 0);
-    let lines = places.iter().map(|at| {
-        line += memchr::memchr_iter(b'\n', &text[done..*at]).count();
-        done = *at;
+    let lines = places.iter().map(|place| {
+        line += memchr::memchr_iter(b'\n', &text[done..place.start]).count();
+        done = place.start;
         line
     });
     lines.collect()
 }
 
-fn why_missing(text: &[u8], edit: &Edit, original: &[u8]) -> String {
-    if text != original && !find(original, edit).2.is_empty() {
-        return ": an earlier edit of this call changed that text".to_owned();
-    }
-    hint::nearest(text, &edit.old).map_or_else(String::new, |near| format!(": {near}"))
+fn why_missing(text: &[u8], edit: &Edit, index: usize, original: &[u8]) -> ApplyError {
+    let (hint, near) = if text != original && Search::of(original, edit).is_found() {
+        (": an earlier edit of this call changed that text".to_owned(), None)
+    } else {
+        let near = hint::find(text, &edit.old);
+        let words = near.as_ref().and_then(|near| near.words.as_deref()).map(|words| format!(": {words}"));
+        // Lines count as they are in the file.
+        let near = if text == original { near } else { hint::find(original, &edit.old) };
+        (words.unwrap_or_default(), near.and_then(|near| near.line))
+    };
+    ApplyError::NotFound { edit: index, hint, near }
 }
 
 #[cfg(test)]

@@ -1,6 +1,11 @@
 //! What was probably meant by a text that is not in a file. Never applied, only told.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
+
+use agent_redact::{differing_characters, skeleton};
 
 /// Looking takes no longer than this.
 const MAX_TIME: Duration = Duration::from_millis(50);
@@ -11,28 +16,91 @@ const MAX_LINE: usize = 400;
 /// How alike two lines must be to be worth telling.
 const ALIKE: f64 = 0.6;
 /// How much text is quoted, in characters.
-const MAX_QUOTE: usize = 300;
+const MAX_QUOTE: usize = 200;
+
+/// Something like a text that was looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Near {
+    /// The line it begins in, from 0, where there is one.
+    pub(crate) line: Option<usize>,
+    /// What it is, in words; nothing where it only shares words.
+    pub(crate) words: Option<String>,
+}
 
 /// Where the text has something like `old`, in words.
 pub(crate) fn nearest(text: &[u8], old: &str) -> Option<String> {
+    find(text, old)?.words
+}
+
+/// Where the text has something like `old`.
+pub(crate) fn find(text: &[u8], old: &str) -> Option<Near> {
     if text.len() > MAX_TEXT || old.len() > MAX_TEXT {
         return None;
     }
     let deadline = Instant::now() + MAX_TIME;
     let text = String::from_utf8_lossy(text);
     if old.contains('\u{fffd}') && matches!(text, std::borrow::Cow::Owned(_)) {
-        return Some(
-            "the file holds bytes that are not UTF-8, which are shown as U+FFFD and cannot be named; leave them out"
-                .to_owned(),
-        );
+        let words =
+            "the file holds bytes that are not UTF-8, which are shown as U+FFFD and cannot be named; leave them out";
+        let line = text.lines().position(|line| line.contains('\u{fffd}'));
+        return Some(Near { line, words: Some(words.to_owned()) });
     }
-    let lines: Vec<&str> = text.lines().collect();
-    but_for_blanks(&lines, old, deadline).or_else(|| most_alike(&lines, old, deadline))
+    // A CR is seen: it may be what differs.
+    let lines: Vec<&str> = text.split('\n').collect();
+    let found = but_for_lone_cr(&text, old)
+        .or_else(|| but_for_blanks(&lines, old, deadline))
+        .or_else(|| but_for_looks(&lines, old, deadline));
+    let found = found.or_else(|| most_alike(&lines, old, deadline));
+    let near = found.map(|(line, words)| Near { line: Some(line), words: Some(words) });
+    near.or_else(|| Some(Near { line: Some(most_shared(&lines, old, deadline)?), words: None }))
+}
+
+/// The same lines, of a text whose lines end in CR alone.
+fn but_for_lone_cr(text: &str, old: &str) -> Option<(usize, String)> {
+    let is_lone = |(at, _): &(usize, &str)| !text[at + 1..].starts_with('\n');
+    if !old.contains('\n') || !text.match_indices('\r').any(|found| is_lone(&found)) {
+        return None;
+    }
+    let with_lf = |text: &str| text.replace("\r\n", "\n").replace('\r', "\n");
+    let at = with_lf(text).find(&with_lf(old))?;
+    let line = text[..text.floor_char_boundary(at)].matches('\n').count();
+    Some((line, "the text is there, but its lines end in \\r alone; write \\r for \\n in old and new".to_owned()))
 }
 
 /// The same words with other blanks between them.
-fn but_for_blanks(lines: &[&str], old: &str, deadline: Instant) -> Option<String> {
-    let wanted: Vec<String> = old.trim().lines().map(plain).collect();
+fn but_for_blanks(lines: &[&str], old: &str, deadline: Instant) -> Option<(usize, String)> {
+    let (start, count) = same_lines(lines, old, deadline, plain)?;
+    let (place, found) = (place(start, count), lines[start..start + count].join("\n"));
+    Some((start, format!("{place} differs from it only in whitespace: {}", quote(&found))))
+}
+
+/// What looks the same and is written in other characters.
+fn but_for_looks(lines: &[&str], old: &str, deadline: Instant) -> Option<(usize, String)> {
+    let (start, count) = same_lines(lines, old, deadline, |line| plain(&skeleton(line)))?;
+    let found = lines[start..start + count].join("\n");
+    let pairs = found.lines().zip(old.trim().lines()).map(|(its, yours)| (its.trim(), yours.trim()));
+    let pair = pairs.into_iter().find(|(its, yours)| !its.contains(yours))?;
+    let (its, yours) = pair;
+    // A line of which `old` is a part only begins elsewhere.
+    let its = if count == 1 { from_where_it_differs(its, yours) } else { its };
+    let (its, yours) = differing_characters(its, yours)?;
+    let place = place(start, count);
+    Some((start, format!("{place} looks the same, but has {its} where old has {yours}: {}", quote(&found))))
+}
+
+/// The rest of a line from where a text that looks like a part of it begins.
+fn from_where_it_differs<'l>(line: &'l str, part: &str) -> &'l str {
+    if line.len() > 4 * MAX_LINE {
+        return line;
+    }
+    let wanted = skeleton(part);
+    let starts = line.char_indices().map(|(at, _)| &line[at..]);
+    starts.filter(|rest| skeleton(rest).starts_with(&wanted)).last().unwrap_or(line)
+}
+
+/// Where lines are the same as those of `old` in this form; how many they are.
+fn same_lines(lines: &[&str], old: &str, deadline: Instant, form: impl Fn(&str) -> String) -> Option<(usize, usize)> {
+    let wanted: Vec<String> = old.trim().lines().map(&form).collect();
     let (first, rest) = wanted.split_first()?;
     if first.is_empty() {
         return None;
@@ -42,23 +110,22 @@ fn but_for_blanks(lines: &[&str], old: &str, deadline: Instant) -> Option<String
             return None;
         }
         let is_it = match rest.split_last() {
-            None => plain(window[0]).contains(first.as_str()),
+            None => form(window[0]).contains(first.as_str()),
             Some((last, middle)) => {
-                plain(window[0]).ends_with(first.as_str())
-                    && middle.iter().zip(&window[1..]).all(|(wanted, line)| plain(line) == *wanted)
-                    && plain(window[window.len() - 1]).starts_with(last.as_str())
+                form(window[0]).ends_with(first.as_str())
+                    && middle.iter().zip(&window[1..]).all(|(wanted, line)| form(line) == *wanted)
+                    && form(window[window.len() - 1]).starts_with(last.as_str())
             }
         };
         if is_it {
-            let place = place(start, wanted.len());
-            return Some(format!("{place} differs from it only in whitespace: {}", quote(&window.join("\n"))));
+            return Some((start, wanted.len()));
         }
     }
     None
 }
 
 /// The line that is most like the longest one of `old`.
-fn most_alike(lines: &[&str], old: &str, deadline: Instant) -> Option<String> {
+fn most_alike(lines: &[&str], old: &str, deadline: Instant) -> Option<(usize, String)> {
     let wanted = old.lines().map(str::trim).max_by_key(|line| line.len())?;
     if wanted.is_empty() || wanted.len() > MAX_LINE {
         return None;
@@ -79,7 +146,29 @@ fn most_alike(lines: &[&str], old: &str, deadline: Instant) -> Option<String> {
         }
     }
     let (_, index) = best?;
-    Some(format!("the nearest text is in {}: {}", place(index, 1), quote(lines[index])))
+    Some((index, format!("the nearest text is in {}: {}", place(index, 1), quote(lines[index]))))
+}
+
+/// The first of the lines that have most words of `old`.
+fn most_shared(lines: &[&str], old: &str, deadline: Instant) -> Option<usize> {
+    let words = |text: &str| -> HashSet<String> {
+        text.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .filter(|word| word.len() > 2)
+            .map(str::to_lowercase)
+            .collect()
+    };
+    let wanted = words(old);
+    let mut best = (0, None);
+    for (index, line) in lines.iter().enumerate() {
+        if index % 256 == 0 && Instant::now() >= deadline {
+            break;
+        }
+        let shared = words(line).intersection(&wanted).count();
+        if shared > best.0 {
+            best = (shared, Some(index));
+        }
+    }
+    best.1
 }
 
 /// One blank between words, none around them.
@@ -123,6 +212,31 @@ mod tests {
         let hint = nearest(b"caf\xe9 x\n", "caf\u{fffd}").unwrap();
         assert!(hint.contains("not UTF-8") && hint.contains("leave them out"), "{hint}");
         check("a\u{fffd}b", "x\u{fffd}y", "");
+    }
+
+    /// FND-26: what cannot be seen is named: a CR, a blank that is none, another form of a letter, a letter of another script.
+    #[test]
+    fn what_is_not_seen_is_told() {
+        for (text, old, told) in [
+            ("one\r\ntwo\n", "one\ntwo", r#""one\r\ntwo""#),
+            ("a\rb\r", "a\nb", r"write \r"),
+            ("x\u{a0}= 1\n", "x = 1", "<U+00A0>"),
+            ("let r\u{e9}sum\u{e9} = 1;\n", "re\u{301}sume\u{301} = 1", "has U+00E9 where old has U+0065 U+0301"),
+            ("re\u{301}sume\u{301}\n", "r\u{e9}sum\u{e9}", "has U+0065 U+0301 where old has U+00E9"),
+            ("let \u{441}onfig = 1;\n", "config = 1", "has U+0441 where old has U+0063"),
+        ] {
+            let hint = nearest(text.as_bytes(), old).unwrap_or_default();
+            assert!(hint.contains(told), "{text:?} {old:?}: {hint}");
+        }
+    }
+
+    /// FND-32: where nothing is alike, the line that shares most words is where to look.
+    #[test]
+    fn words_lead_to_a_line() {
+        let text = "fn a() {}\nfn parse_header(input: &str) {\n}\n";
+        let near = find(text.as_bytes(), "pub async fn parse_header() -> Result<Header, ParseError> { todo }").unwrap();
+        assert_eq!(near, Near { line: Some(1), words: None });
+        assert_eq!(find(b"abc\n", "something else"), None);
     }
 
     #[test]

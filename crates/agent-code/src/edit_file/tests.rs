@@ -1,5 +1,7 @@
 mod cases;
 mod diffs;
+mod failures;
+mod previews;
 
 use std::{
     fs,
@@ -186,7 +188,7 @@ fn the_preview_is_a_diff() {
     let tree = Tree::new("edit-preview");
     tree.file("n.txt", b"\xff\xfea\x00\n\x00");
     let facts = tree.facts(EditFile, json!({"path": "n.txt", "edits": [{"old": "a", "new": "b"}]}));
-    assert_eq!(facts.preview, "--- a/n.txt\n+++ b/n.txt\n@@ -1 +1 @@\n-a\n+b\n");
+    assert_eq!(facts.preview, "+1 −1\n--- a/n.txt\n+++ b/n.txt\n@@ -1 +1 @@\n-a\n+b\n");
 }
 
 /// An edit that does not apply tells what is in the file; of a sensitive one not before anybody was asked, whether the
@@ -205,7 +207,9 @@ fn sensitive_files_are_not_probed() {
             assert!(prepared.facts.preview.contains("does not apply"), "{path}");
             prepared.call.run().await
         });
-        assert_eq!(output.error.unwrap().code, ErrorCode::TextNotFound);
+        let error = output.error.unwrap();
+        assert_eq!(error.code, ErrorCode::TextNotFound);
+        assert!(!error.message.contains("abcdef123"), "FND-32: {error}");
     }
     let error = block_on(tree.prepare(EditFile, json!({"path": "plain", "edits": edits}))).unwrap_err();
     assert!(error.message.contains("abcdef123"), "{error}");
@@ -221,4 +225,46 @@ fn foreign_changes_are_told() {
     let edited = edit(&tree, "f", "one", "two");
     assert!(edited["note"].as_str().unwrap().contains("had changed"), "{edited}");
     assert_eq!(edit(&tree, "f", "two", "three").get("note"), None);
+}
+
+/// FND-26: text in UTF-8 among bytes of another encoding is said, to whoever is asked and in the result; ASCII is the same in both.
+#[test]
+fn text_in_another_encoding_is_said() {
+    let tree = Tree::new("edit-latin");
+    tree.file("f", b"caf\xe9\nx\n");
+    let into = |new: &str| json!({"path": "f", "edits": [{"old": "x", "new": new}]});
+    let facts = tree.facts(EditFile, into("na\u{ef}ve"));
+    assert!(facts.dangers[0].contains("written as UTF-8"), "{facts:?}");
+    let edited = tree.ok(EditFile, into("na\u{ef}ve"));
+    assert!(edited["note"].as_str().unwrap().contains("not UTF-8"), "{edited}");
+    assert_eq!(tree.read("f"), b"caf\xe9\nna\xc3\xafve\n");
+    let diff = json!({"path": "f", "unified_diff": "@@ -2 +2 @@\n-na\u{ef}ve\n+\u{e9}\n"});
+    assert_eq!(tree.facts(EditFile, diff).dangers.len(), 1);
+    tree.file("f", b"caf\xe9\nx\n");
+    assert_eq!(tree.facts(EditFile, into("plain")).dangers, Vec::<String>::new());
+    tree.file("f", "caf\u{e9}\nx\n");
+    assert_eq!(tree.facts(EditFile, into("na\u{ef}ve")).dangers, Vec::<String>::new());
+}
+
+/// FND-30: a hard link that an edit splits is said in the result.
+#[test]
+fn split_hard_links_are_said() {
+    let tree = Tree::new("edit-hard-link");
+    for (others, said) in [(0, None), (1, Some("another name")), (3, Some("3 other names"))] {
+        let path = tree.file("f", "one\n");
+        for other in 0..others {
+            let other = tree.root.join(format!("outside/{others}-{other}"));
+            fs::hard_link(&path, &other).unwrap();
+        }
+        let edited = edit(&tree, "f", "one", "two");
+        assert_eq!(
+            edited["note"].as_str().is_some_and(|note| note.contains(said.unwrap_or("no"))),
+            said.is_some(),
+            "{edited}"
+        );
+        let overwritten =
+            tree.ok(crate::write_file::WriteFile, json!({"path": "f", "content": "x\n", "overwrite": true}));
+        assert_eq!(overwritten.get("note"), None, "it has one name now: {overwritten}");
+        fs::remove_file(&path).unwrap();
+    }
 }

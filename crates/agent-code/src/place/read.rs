@@ -71,6 +71,7 @@ pub(crate) fn stamp(stat: &Stat) -> FileStamp {
         inode: stat.st_ino as u64,
         size: stat.st_size as u64,
         modified: (stat.st_mtime as i64, stat.st_mtime_nsec as u32),
+        status_changed: Some((stat.st_ctime as i64, stat.st_ctime_nsec as u32)),
     }
 }
 

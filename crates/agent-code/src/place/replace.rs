@@ -24,6 +24,8 @@ use rustix::{
 };
 
 use super::{
+    attributes::{AttributeError, Kept},
+    drafts::{Drafts, Note, temporary_name},
     folder::Folder,
     read::{OpenFile, stamp},
 };
@@ -38,6 +40,8 @@ pub(crate) struct Writable {
     pub(crate) to_make: Vec<OsString>,
     pub(crate) name: OsString,
     pub(crate) before: Before,
+    /// Where a name for a moment is noted, so that it does not stay behind for ever.
+    pub(crate) drafts: Option<Drafts>,
 }
 
 /// What was there when the call was prepared.
@@ -46,7 +50,7 @@ pub(crate) enum Before {
     Missing,
     File {
         stat: Stat,
-        /// BLAKE3 of its content, where it was small enough to read.
+        /// BLAKE3 of its content, where it was read.
         hash: Option<[u8; 32]>,
     },
 }
@@ -61,6 +65,9 @@ pub(crate) enum ReplaceError {
     TooLate(#[from] FenceClosed),
     #[error("cannot {step}")]
     Os { step: &'static str, source: io::Error },
+    /// The new file would give other rights than the old one, or lack what it has.
+    #[error("{what}")]
+    Unlike { what: String, source: io::Error },
     /// It has the new content, which a power failure may undo.
     #[error("the new content is in place but could not be made durable")]
     NotDurable { source: io::Error },
@@ -69,6 +76,12 @@ pub(crate) enum ReplaceError {
 impl ReplaceError {
     fn at(step: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Os { step, source }
+    }
+}
+
+impl From<AttributeError> for ReplaceError {
+    fn from(error: AttributeError) -> Self {
+        Self::Unlike { what: error.to_string(), source: error.source }
     }
 }
 
@@ -83,11 +96,11 @@ impl Writable {
         drop(fence.enter()?);
         self.folder.has_not_moved().map_err(ReplaceError::at("open the folder"))?;
         let folder = self.make_folders(fence)?;
-        let mut temporary =
-            Temporary::make(&folder, &self.before).map_err(ReplaceError::at("make a temporary file"))?;
+        let mut temporary = Temporary::make(&folder, &self.before, self.drafts.clone())
+            .map_err(ReplaceError::at("make a temporary file"))?;
         fill(&mut temporary.file).map_err(ReplaceError::at("write"))?;
+        temporary.look_like(&self.before, &self.name)?;
         temporary.file.sync_all().map_err(ReplaceError::at("write"))?;
-        self.before.still_there(&folder, &self.name)?;
         // Writing may have taken long.
         folder.has_not_moved().map_err(ReplaceError::at("open the folder"))?;
         let effect = fence.enter()?;
@@ -125,14 +138,19 @@ impl Before {
                 (Self::File { .. }, _) => Err(ReplaceError::Changed("it is gone")),
             };
         };
-        if stamp(before) != stamp(now) {
+        let (then, is) = (stamp(before), stamp(now));
+        if then != (FileStamp { status_changed: then.status_changed, ..is }) {
             return Err(ReplaceError::Changed("somebody else wrote to it"));
         }
         // What takes its place has the rights and the owner that it had.
         if (before.st_mode, before.st_uid, before.st_gid) != (now.st_mode, now.st_uid, now.st_gid) {
             return Err(ReplaceError::Changed("somebody changed its rights"));
         }
-        // Two changes can fall into one tick of the clock.
+        // The time of the last change of the content can be set back; this one cannot.
+        if then != is {
+            return Err(ReplaceError::Changed("somebody changed it, or something about it"));
+        }
+        // Two changes can fall into one tick of the clock, and memory that is mapped changes without one.
         match hash {
             Some(hash) if hash_of(folder, name, before)? != Some(*hash) => {
                 Err(ReplaceError::Changed("somebody else wrote to it"))
@@ -142,17 +160,24 @@ impl Before {
     }
 }
 
-fn hash_of(folder: &Folder, name: &OsStr, before: &Stat) -> Result<Option<[u8; 32]>, ReplaceError> {
+/// Opens what was there, if it is the same still. No other file is opened: closing one may have an effect, too (see
+/// `Workspace::open`).
+fn open_again(folder: &Folder, name: &OsStr, before: &Stat) -> Result<OpenFile, ReplaceError> {
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::ResourceBusy => ReplaceError::Changed("it keeps changing"),
+        io::ErrorKind::ResourceBusy => ReplaceError::Changed("somebody changed it, or something about it"),
+        io::ErrorKind::NotFound => ReplaceError::Changed("it is gone"),
         _ => ReplaceError::at("look at what is there")(error),
     };
-    // No other file is opened: closing one may have an effect, too (see `Workspace::open`).
     let same = |found: &Stat| match stamp(found) == stamp(before) {
         true => Ok(()),
         false => Err(io::ErrorKind::ResourceBusy.into()),
     };
-    let Ok(opened) = OpenFile::open(folder, name, same).map_err(failed)? else { return Ok(None) };
+    let opened = OpenFile::open(folder, name, same).map_err(failed)?;
+    opened.map_err(|_| ReplaceError::Changed("it is something else now"))
+}
+
+fn hash_of(folder: &Folder, name: &OsStr, before: &Stat) -> Result<Option<[u8; 32]>, ReplaceError> {
+    let opened = open_again(folder, name, before)?;
     let mut hasher = blake3::Hasher::new();
     // One that grows under our eyes has changed all the same.
     hasher.update_reader((&opened.file).take(opened.size() + 1)).map_err(ReplaceError::at("read what is there"))?;
@@ -165,10 +190,13 @@ struct Temporary<'f> {
     /// Empty while it has none, and once it got there.
     name: OsString,
     file: File,
+    drafts: Option<Drafts>,
+    /// That it has a name which must not stay. Dropped last.
+    note: Option<Note>,
 }
 
 impl<'f> Temporary<'f> {
-    fn make(folder: &'f Folder, before: &Before) -> io::Result<Self> {
+    fn make(folder: &'f Folder, before: &Before, drafts: Option<Drafts>) -> io::Result<Self> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // A new file gets the usual rights, less what the process masks; a copy of an old one nobody else may read yet.
         let mode = match before {
@@ -177,16 +205,14 @@ impl<'f> Temporary<'f> {
         };
         let mode = Mode::from_raw_mode(mode);
         if let Some(file) = nameless(folder, mode) {
-            let temporary = Self { folder, name: OsString::new(), file };
-            temporary.look_like(before)?;
-            return Ok(temporary);
+            return Ok(Self { folder, name: OsString::new(), file, drafts, note: None });
         }
         for _ in 0..TRIES {
-            let name = temporary_name();
+            let name = fresh_name();
             match openat(folder.fd(), &name, flags, mode) {
                 Ok(fd) => {
-                    let temporary = Self { folder, name, file: File::from(fd) };
-                    temporary.look_like(before)?;
+                    let mut temporary = Self { folder, name, file: File::from(fd), drafts, note: None };
+                    temporary.note = temporary.noted(&temporary.name);
                     return Ok(temporary);
                 }
                 Err(Errno::EXIST) => {}
@@ -196,28 +222,50 @@ impl<'f> Temporary<'f> {
         Err(no_free_name())
     }
 
-    /// Owner and rights of the file it replaces (EDIT-29).
-    fn look_like(&self, before: &Before) -> io::Result<()> {
-        let Before::File { stat, .. } = before else { return Ok(()) };
-        let own = fstat(&self.file)?;
-        let same_owner = (own.st_uid, own.st_gid) == (stat.st_uid, stat.st_gid) || {
-            let (uid, gid) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-            fchown(&self.file, Some(uid), Some(gid)).is_ok()
-        };
-        // With another owner, set-user-id would give away the wrong rights.
-        let kept = if same_owner { 0o7777 } else { 0o777 };
-        fchmod(&self.file, Mode::from_raw_mode(stat.st_mode & kept))?;
-        Ok(())
+    fn noted(&self, name: &OsStr) -> Option<Note> {
+        self.drafts.as_ref()?.note(self.folder, name, &self.file)
     }
 
-    fn take_the_place_of(mut self, name: &OsStr, before: &Before) -> Result<Stat, ReplaceError> {
-        if self.name.is_empty() {
-            self.get_a_name().map_err(ReplaceError::at("put the new content in place"))?;
+    /// Owner, rights and attributes of the file it replaces (EDIT-29, FND-02). What would give anybody other rights is an error.
+    fn look_like(&self, before: &Before, name: &OsStr) -> Result<(), ReplaceError> {
+        let Before::File { stat, .. } = before else { return Ok(()) };
+        let failed = |error: Errno| ReplaceError::at("keep the rights")(error.into());
+        let kept = Kept::of(&open_again(self.folder, name, stat)?.file)?;
+        let (uid, gid) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+        if fchown(&self.file, Some(uid), Some(gid)).is_err() {
+            // Who may not give a file away may still give it a group of theirs.
+            let _ = fchown(&self.file, None, Some(gid));
         }
+        let own = fstat(&self.file).map_err(failed)?;
+        if own.st_gid != stat.st_gid && (stat.st_mode >> 3) & !stat.st_mode & 0o7 != 0 {
+            let what = format!("cannot keep its group ({}), and another one would get its rights", stat.st_gid);
+            return Err(ReplaceError::Unlike { what, source: io::ErrorKind::PermissionDenied.into() });
+        }
+        kept.take_off_others(&self.file)?;
+        // With another owner, set-user-id would give away the wrong rights.
+        let same_owner = (own.st_uid, own.st_gid) == (stat.st_uid, stat.st_gid);
+        let mode = if same_owner { 0o7777 } else { 0o777 };
+        fchmod(&self.file, Mode::from_raw_mode(stat.st_mode & mode)).map_err(failed)?;
+        Ok(kept.put_on(&self.file)?)
+    }
+
+    /// The last look at what was there is right before the deed.
+    fn take_the_place_of(mut self, name: &OsStr, before: &Before) -> Result<Stat, ReplaceError> {
+        let put = ReplaceError::at("put the new content in place");
         match before {
-            Before::File { .. } => renameat(self.folder.fd(), &self.name, self.folder.fd(), name)
-                .map_err(|error| ReplaceError::at("put the new content in place")(error.into()))?,
-            Before::Missing => self.take_free_name(name)?,
+            Before::File { .. } => {
+                if self.name.is_empty()
+                    && let Err(error) = self.get_a_name()
+                {
+                    return Err(put(error));
+                }
+                before.still_there(self.folder, name)?;
+                renameat(self.folder.fd(), &self.name, self.folder.fd(), name).map_err(|error| put(error.into()))?;
+            }
+            Before::Missing => {
+                before.still_there(self.folder, name)?;
+                self.take_free_name(name)?;
+            }
         }
         // Nothing is left under the temporary name.
         self.name = OsString::new();
@@ -228,7 +276,8 @@ impl<'f> Temporary<'f> {
     fn get_a_name(&mut self) -> io::Result<()> {
         let here = by_descriptor(&self.file);
         for _ in 0..TRIES {
-            let name = temporary_name();
+            let name = fresh_name();
+            self.note = self.noted(&name);
             match linkat(CWD, &here, self.folder.fd(), &name, AtFlags::SYMLINK_FOLLOW) {
                 Ok(()) => {
                     self.name = name;
@@ -244,10 +293,14 @@ impl<'f> Temporary<'f> {
     /// Takes the name only if it is still free.
     fn take_free_name(&self, name: &OsStr) -> Result<(), ReplaceError> {
         let fd = self.folder.fd();
-        let taken = match renameat_with(fd, &self.name, fd, name, RenameFlags::NOREPLACE) {
-            // Not every file system can do this in one step.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.take_free_name_as_link(name),
-            done => done,
+        let taken = match self.name.is_empty() {
+            // It needs no other name before: a link replaces nothing.
+            true => linkat(CWD, by_descriptor(&self.file), fd, name, AtFlags::SYMLINK_FOLLOW),
+            false => match renameat_with(fd, &self.name, fd, name, RenameFlags::NOREPLACE) {
+                // Not every file system can do this in one step.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.take_free_name_as_link(name),
+                done => done,
+            },
         };
         match taken {
             Ok(()) => Ok(()),
@@ -300,8 +353,8 @@ fn no_free_name() -> io::Error {
     io::Error::new(io::ErrorKind::AlreadyExists, "no free name")
 }
 
-fn temporary_name() -> OsString {
-    format!(".soong-agent-{:016x}.tmp", RandomState::new().build_hasher().finish()).into()
+fn fresh_name() -> OsString {
+    temporary_name(RandomState::new().build_hasher().finish())
 }
 
 /// Makes the names in a folder durable. File systems that cannot do this for folders keep them in order themselves.

@@ -40,6 +40,81 @@ fn odd_spellings() {
     }
 }
 
+/// FND-71: a project that is gone is what is missing, whatever path in it is asked for, and nothing makes it again; what lies
+/// elsewhere is where it was.
+#[test]
+fn a_project_that_is_gone_is_said() {
+    use crate::{
+        edit_file::EditFile, list_dir::ListDir, read_file::ReadFile, run_command::RunCommand, write_file::WriteFile,
+    };
+    use serde_json::json;
+    let moves: [&dyn Fn(&Tree); 2] = [&|tree| fs::remove_dir_all(tree.project()).unwrap(), &|tree| {
+        fs::rename(tree.project(), tree.root.join("elsewhere")).unwrap()
+    }];
+    for change in moves {
+        let tree = Tree::new("gone");
+        tree.file("f", "x\n");
+        fs::write(tree.root.join("outside/f"), "theirs\n").unwrap();
+        change(&tree);
+        let absolute = tree.project().join("f").display().to_string();
+        let edit = |path: &str| json!({"path": path, "edits": [{"old": "x", "new": "y"}], "create_if_missing": true});
+        let write = |path: &str| json!({"path": path, "content": "x"});
+        let code = ErrorCode::FileNotFound;
+        let mut said = vec![
+            tree.refused(ReadFile, json!({"path": "f"}), code),
+            tree.refused(ListDir, json!({"path": "."}), code),
+            tree.refused(EditFile, edit("f"), code),
+            tree.refused(RunCommand, json!({"argv": ["true"]}), code),
+        ];
+        said.extend(["f", "new/f", "a/b/c", &absolute].map(|path| tree.refused(WriteFile, write(path), code)));
+        for message in said {
+            assert!(message.contains("project folder") && message.contains("is gone"), "{message}");
+        }
+        assert!(!tree.project().exists());
+        let outside = tree.root.join("outside/f").display().to_string();
+        assert_eq!(tree.ok(ReadFile, json!({"path": outside}))["content"], "theirs\n");
+    }
+}
+
+/// FND-71: a project that goes while somebody is asked is not made again by what they allow.
+#[test]
+fn an_allowed_write_does_not_make_the_project_again() {
+    use crate::{testing::block_on, write_file::WriteFile};
+    use serde_json::json;
+    for path in ["f", "kept", "new/deep/f"] {
+        let tree = Tree::new("gone-meanwhile");
+        tree.file("kept", "x\n");
+        let arguments = json!({"path": path, "content": "y\n", "overwrite": true});
+        let output = block_on(async {
+            let prepared = tree.prepare(WriteFile, arguments).await.unwrap();
+            fs::remove_dir_all(tree.project()).unwrap();
+            prepared.call.run().await
+        });
+        let error = output.error.unwrap();
+        assert_eq!(error.code, ErrorCode::PathConflict, "{error}");
+        assert!(error.message.contains("moved or removed"), "{error}");
+        assert!(!tree.project().exists());
+    }
+}
+
+/// FND-30: what is open in a process is said to be what it is, by whatever path; it is not opened.
+#[cfg(target_os = "linux")]
+#[test]
+fn paths_to_what_is_open_are_named() {
+    use std::os::fd::AsRawFd;
+    let tree = Tree::new("open-things");
+    let (reader, _writer) = std::io::pipe().unwrap();
+    let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+    for (descriptor, kind) in [(reader.as_raw_fd(), "named pipe"), (socket.as_raw_fd(), "socket")] {
+        for path in [format!("/proc/self/fd/{descriptor}"), format!("/dev/fd/{descriptor}")] {
+            let error = found(&tree, &path).unwrap_err();
+            assert_eq!(error.code, ErrorCode::ValidationError, "{error}");
+            assert!(error.message.contains(kind) && error.message.contains("only regular files"), "{error}");
+        }
+    }
+    assert_eq!(found(&tree, "/dev/stdin-and-nothing").unwrap(), PathBuf::from("/dev/stdin-and-nothing"));
+}
+
 /// PATH-11: another name of a sensitive file is known, by what the file is and not by its letters.
 #[test]
 fn second_names_of_sensitive_files_are_found() {

@@ -187,7 +187,7 @@ fn protected_files_are_left_alone() {
     let tree = Tree::new("write-protected");
     fs::set_permissions(tree.file("f", "x"), fs::Permissions::from_mode(0o444)).unwrap();
     let workspace = tree.workspace();
-    let found = crate::testing::without_privileges(|| Destination::find(&workspace, "f", 100).map(|_| ()));
+    let found = crate::testing::without_privileges(|| Destination::find(&workspace, "f").map(|_| ()));
     let error = found.unwrap_err();
     assert_eq!((error.code, &error.details["kind"]), (ErrorCode::PermissionDenied, &json!("os_permission")));
 }
@@ -198,7 +198,7 @@ fn the_preview_is_a_diff() {
     let tree = Tree::new("write-preview");
     tree.file("f", "a\nb\n");
     let facts = tree.facts(WriteFile, json!({"path": "f", "content": "a\nc\n", "overwrite": true}));
-    assert_eq!(facts.preview, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
+    assert_eq!(facts.preview, "+1 −1\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
 }
 
 /// RUN-12: a call that is late, or cancelled, writes nothing.
@@ -219,5 +219,74 @@ fn late_and_cancelled_calls_write_nothing() {
         });
         assert_eq!(output.error.unwrap().code, ErrorCode::Cancelled);
         assert!(!tree.project().join("new").exists());
+    }
+}
+
+/// FND-32: a file that exists is changed by the call that is told, made of the words of this one.
+#[test]
+fn a_call_that_would_do_is_told() {
+    let tree = Tree::new("write-exists");
+    let refused = |content: &str| {
+        let message = tree.refused(WriteFile, json!({"path": "f", "content": content}), ErrorCode::PathConflict);
+        assert!(message.len() <= 1600, "{} bytes: {message}", message.len());
+        message
+    };
+    tree.file("f", "a\r\nb\r\nc\r\n");
+    let message = refused("a\nB\nc\n");
+    let start = message.find('{').unwrap();
+    let example = serde_json::Deserializer::from_str(&message[start..]).into_iter::<Value>().next().unwrap().unwrap();
+    assert_eq!(example, json!({"path": "f", "edits": [{"old": "b\n", "new": "B\n"}]}));
+    tree.ok(crate::edit_file::EditFile, example);
+    assert_eq!(tree.read("f"), b"a\r\nB\r\nc\r\n");
+    assert!(refused(&"other\n".repeat(2000)).contains(r#""overwrite":true"#));
+    tree.file("f", "same\n");
+    assert!(refused("same\n").contains("nothing to do"));
+    // Nothing of a file whose reading would ask.
+    tree.file(".env", "TOKEN=abc\n");
+    let message = tree.refused(WriteFile, json!({"path": ".env", "content": "TOKEN=abd\n"}), ErrorCode::PathConflict);
+    assert!(!message.contains("abc"), "{message}");
+}
+
+/// FND-26: an overwrite keeps mark, encoding and line ends of the file, and says so; the size is that of the file.
+#[test]
+fn an_overwrite_keeps_the_form_of_the_file() {
+    let tree = Tree::new("write-form");
+    for (before, after, said) in [
+        (&b"\xef\xbb\xbfa\r\n"[..], &b"\xef\xbb\xbfb\r\n"[..], "its byte order mark and its line ends (CRLF)"),
+        (b"\xfe\xff\0a\0\n", b"\xfe\xff\0b\0\n", "its encoding (utf-16be)"),
+        (b"caf\xe9\n", b"b\n", "not UTF-8"),
+    ] {
+        tree.file("f", before);
+        let arguments = json!({"path": "f", "content": "b\n", "overwrite": true});
+        let facts = tree.facts(WriteFile, arguments.clone());
+        assert!(facts.preview.contains(said) || facts.dangers[0].contains(said), "{facts:?}");
+        let written = ok(&tree, arguments);
+        assert!(written["note"].as_str().unwrap().contains(said), "{written}");
+        assert_eq!((tree.read("f"), &written["bytes_written"]), (after.to_vec(), &json!(after.len())));
+    }
+}
+
+/// FND-27: a new name of the same letters in another form is a conflict; one that only looks alike is said; another case is another
+/// name.
+#[test]
+fn names_that_look_the_same() {
+    let tree = Tree::new("write-looks");
+    tree.file("re\u{301}sume\u{301}.md", "x");
+    tree.file("config.rs", "x");
+    tree.file("e\u{301}t/f", "x");
+    let new = |path: &str| json!({"path": path, "content": "y"});
+    for path in ["r\u{e9}sum\u{e9}.md", "re\u{301}sum\u{e9}.md", "\u{e9}t/new"] {
+        let message = tree.refused(WriteFile, new(path), ErrorCode::PathConflict);
+        assert!(message.contains("in another form") && message.contains("U+0301"), "{message}");
+        let edits = json!({"path": path, "edits": [{"old": "", "new": "y"}], "create_if_missing": true});
+        tree.refused(crate::edit_file::EditFile, edits, ErrorCode::PathConflict);
+        let message = tree.refused(ReadFile, json!({"path": path}), ErrorCode::FileNotFound);
+        assert!(message.contains("did you mean") && message.contains("U+0301"), "{message}");
+    }
+    let facts = tree.facts(WriteFile, new("\u{441}onfig.rs"));
+    assert!(facts.dangers[0].contains("looks like that of config.rs"), "{facts:?}");
+    for path in ["Config.rs", "confis.rs", "r\u{e9}sume.md"] {
+        assert_eq!(tree.facts(WriteFile, new(path)).dangers, Vec::<String>::new(), "{path}");
+        ok(&tree, new(path));
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agent_protocol::{Permission, SessionId, ToolDefinition};
-use agent_redact::{escape_word, quote_name, shown_name, shown_word};
+use agent_redact::{escape_word, false_letter, quote_name, shown_name, shown_word};
 
 use super::{
     network,
@@ -113,10 +113,16 @@ impl Assessment {
                 self.name(&written, target.access, &shown, rules);
             }
         }
+        self.letters(&shown, &target.resolved.to_string_lossy());
         if target.access == Access::Write {
             self.write(target, &shown, rules);
         }
         self.warnings.len() == before
+    }
+
+    /// Says where a word that is shown can be taken for another one. That alone is no reason to ask.
+    fn letters(&mut self, shown: &str, text: &str) {
+        self.warnings.extend(false_letter(text).map(|why| format!("{shown} {why}")));
     }
 
     /// What one of a target's names says about it.
@@ -149,6 +155,9 @@ impl Assessment {
         // A bare `argv[0]` is looked up in PATH, not in the folder.
         let words = command.argv.iter().enumerate().filter(|(at, word)| *at > 0 || word.contains('/'));
         let mut said = Vec::new();
+        for word in &command.argv {
+            self.letters(&shown_name(word), word);
+        }
         for (_, word) in words {
             if let Some(why) = rules.sensitive_word(word, &command.cwd) {
                 self.warn(format!("the command names {}, which {why}", shown_name(word)));
@@ -196,6 +205,9 @@ impl Assessment {
         }
         if let Some(talks) = network::asks(definition, facts, network) {
             self.note(talks);
+        }
+        if let Some(host) = &facts.network_host {
+            self.letters(&shown_word(host), host);
         }
         if definition.has_tag(ToolDefinition::DANGEROUS) {
             self.dangerous = true;

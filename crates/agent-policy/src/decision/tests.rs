@@ -71,6 +71,28 @@ fn own_output_is_read_back() {
     asks(&read_file(), &unknown, "may hold secrets");
 }
 
+/// FND-27: letters that look like others are said in a question, in a path, a host and a command, and make none by themselves.
+#[test]
+fn false_letters_are_said() {
+    let path = "/t/ws/\u{441}onfig.rs";
+    let question =
+        asks(&edit_file(), &touching(Access::Write, path), "has `\u{441}` (U+0441, Cyrillic), which looks like `c`");
+    assert_eq!(question.suggested, DecisionKind::Deny);
+    allows(&read_file(), &touching(Access::Read, path));
+    for argv in
+        [&["curl", "https://\u{430}pple.com"][..], &["sh", "-c", "curl \u{430}pple.com"], &["\u{440}ython3", "x"]]
+    {
+        let question = asks(&run_command(), &command("/usr/bin/x", "/t/ws", argv), "Cyrillic");
+        assert!(question.dangerous && question.grant.is_none(), "{argv:?}");
+    }
+    let host = Facts { network_host: Some("\u{430}pple.com".to_owned()), ..Facts::default() };
+    asks(&tool("web.fetch", Permission::Write, &["network"]), &host, "looks like `a`");
+    for path in ["/t/ws/отчет_v2.txt", "/t/ws/résumé.md", "/t/ws/日本語README.md"] {
+        let question = asks(&edit_file(), &touching(Access::Write, path), "it writes");
+        assert!(question.reasons.iter().all(|reason| !reason.contains("looks like")), "{question:?}");
+    }
+}
+
 /// PRM-2, SRCH-07: reading, listing and searching what is sensitive asks; nobody there: denied.
 #[test]
 fn looking_at_secrets_asks() {

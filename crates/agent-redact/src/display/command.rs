@@ -7,6 +7,9 @@ use super::{
     quote::{Quoting, needs_quotes},
 };
 
+/// How a line of ours begins, in a word that would imitate it.
+const OURS: &str = "\nargv[";
+
 /// A place in an argument list: a word, and a byte in it.
 type Place = (usize, usize);
 
@@ -16,16 +19,20 @@ type Place = (usize, usize);
 /// word is so long that little would be left it is cut within; both parts are then quoted by themselves, and the note
 /// touches them. Bare words hold no `[`, and quoted ones no `[…`, so that nobody else writes such a note.
 ///
+/// The lines of a word, of a script for `sh -c`, are lines here as well, within its quotes, and not `\n`: so they are read.
+///
 /// Letters that had to be written as numbers to keep the order are unreadable; lines below show these words as they are
 /// read: `argv[2] reads: …`.
 #[must_use]
 pub fn shown_command(argv: &[String], max_bytes: usize) -> String {
     let max_bytes = max_bytes.max(MIN);
     let quoting = Quoting::of(argv);
-    let shown = framed(argv, max_bytes, quoting);
+    // Lines of ours may follow only where no word has any.
+    let in_lines = !quoting.ordered && !argv.iter().any(|word| word.contains(OURS));
+    let shown = framed(argv, max_bytes, if in_lines { quoting.with_lines() } else { quoting });
     // Our own note has a number in it.
     if !quoting.ordered && reorders(&shown) {
-        return framed(argv, max_bytes, Quoting { ordered: true });
+        return framed(argv, max_bytes, Quoting { ordered: true, ..quoting });
     }
     shown
 }

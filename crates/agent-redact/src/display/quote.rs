@@ -37,14 +37,21 @@ pub(super) fn needs_quotes(name: &str) -> bool {
 pub(super) struct Quoting {
     /// Letters written from right to left are written as numbers.
     pub(super) ordered: bool,
+    /// Line breaks within quotes are line breaks, so that a script is read as one.
+    pub(super) lines: bool,
 }
 
 impl Quoting {
     pub(super) fn of(argv: &[String]) -> Self {
-        let plain = Self { ordered: false };
+        let plain = Self { ordered: false, lines: false };
         // Most lists have none of these letters, and need not be written twice.
         let ordered = argv.iter().any(|word| word.contains(is_rtl)) && reorders(&plain.line(argv));
-        Self { ordered }
+        Self { ordered, ..plain }
+    }
+
+    /// The same over several lines.
+    pub(super) fn with_lines(self) -> Self {
+        Self { lines: true, ..self }
     }
 
     fn line(self, argv: &[String]) -> String {
@@ -57,13 +64,27 @@ impl Quoting {
         if is_bare(word, first) {
             return word.to_owned();
         }
-        if !word.contains('\'') && self.clear(word).all(|(_, clear)| clear) {
+        if self.is_plain(word) {
             return format!("'{word}'");
         }
         let mut quoted = "$'".to_owned();
-        self.clear(word).for_each(|(c, clear)| push_char(&mut quoted, c, clear));
+        let mut rest = self.clear(word).peekable();
+        while let Some((c, clear)) = rest.next() {
+            // A blank that ends a line is not seen.
+            let ends_line = self.lines && c == ' ' && rest.peek().is_some_and(|(next, _)| *next == '\n');
+            match c {
+                '\n' if self.lines => quoted.push('\n'),
+                c => push_char(&mut quoted, c, clear && !ends_line),
+            }
+        }
         quoted.push('\'');
         quoted
+    }
+
+    /// Whether a shell takes a word in plain quotes for what it is.
+    fn is_plain(self, word: &str) -> bool {
+        let lines = self.lines && !word.contains(" \n");
+        !word.contains('\'') && self.clear(word).all(|(c, clear)| clear || (lines && c == '\n'))
     }
 
     /// The characters, and whether people see each for what it is.

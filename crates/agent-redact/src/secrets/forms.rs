@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// The value and its forms in JSON (plain, with `\/`, in ASCII, and in a JSON text inside a JSON string), in URLs and in
-/// HTML forms; each once.
+/// HTML forms; each once, the value itself first.
 pub(super) fn forms(value: &str) -> Vec<String> {
     let json = json(value);
     let upper = percent(value, |byte| format!("%{byte:02X}"));
@@ -19,6 +19,7 @@ pub(super) fn forms(value: &str) -> Vec<String> {
     ];
     forms.sort();
     forms.dedup();
+    forms.sort_by_key(|form| form != value);
     forms
 }
 

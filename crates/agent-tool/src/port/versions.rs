@@ -68,4 +68,7 @@ pub struct FileStamp {
     pub size: u64,
     /// Time of the last change of the content: seconds and nanoseconds.
     pub modified: (i64, u32),
+    /// Time of the last change of anything about the file, which nobody can set back. Versions stored by older builds have none,
+    /// and are no version of any file that is there now.
+    pub status_changed: Option<(i64, u32)>,
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use agent_code::clear_drafts;
 use agent_llm::{ProviderError, ProviderFactory, ProviderRegistry, SharedProviders};
 use agent_redact::SecretPatterns;
 use agent_runtime::{PermissionCallback, Ports, RawExchanges, Runtime, RuntimeSettings, builtin_definitions};
@@ -165,6 +166,7 @@ impl AgentRuntimeBuilder {
         let patterns = SecretPatterns::new()?;
         let definitions = Arc::new(RwLock::new(builtin_definitions()?));
         let store = Arc::new(SqliteStore::open(settings.store()).await?);
+        clear_drafts(&settings.places.home);
         let ports = Ports {
             archive: Arc::clone(&store) as _,
             store,

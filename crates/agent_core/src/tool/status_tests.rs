@@ -42,6 +42,17 @@ A command gets the variables in `tools.env_allowlist`, and these: `GIT_TERMINAL_
 and `VISUAL`, so that an editor fails at once instead of waiting (`git commit` needs `-m`); `GIT_PAGER`, `PAGER`, `MANPAGER` and
 `SYSTEMD_PAGER` as `cat`. If the list lets an editor's variable through, none of that kind is set; the same goes for pagers.
 
+## What writing keeps
+
+`code.write_file` and `code.edit_file` replace a file in one step by a new one with the owner, rights, access control list and other
+extended attributes of the old one. What cannot be kept so is not changed, and the error says what it was. Another name of the file
+(a hard link) keeps the old content; the result says so. An overwrite also keeps the file's byte order mark, its UTF-16, and its
+line ends where all of them are CRLF and the new text has LF only; `note` says so. Edits find text whatever its line ends, and leave
+those of a mixed file as they are. A file that changed in any way while somebody was asked is not written: `path_conflict`.
+
+A call that may change something and holds the words that stand for a key (`[secret NAME]`) is refused: they would be written in its
+place.
+
 ## What a failed call tells
 
 An error says what the next call needs, in at most 400 tokens; nothing of a file whose reading would ask.
@@ -54,6 +65,8 @@ An error says what the next call needs, in at most 400 tokens; nothing of a file
 | `code.search` | no file matches the glob; `path` is a pattern; the pattern is invalid | the files there are, by ending; the call with `glob`; what it found as text |
 | `code.run_command` | the program is missing; words were meant for a shell (`>`, `cd`, `A=1`); time is up; a script does not start | names like it in `PATH`; the call with a shell; how to give more time; what is wrong with its first line |
 | `internal.load_skill` | there is no such skill | the names like it |
+| `code.edit_file` | the text is not there, or more than once; a hunk does not apply; an empty `old` for a file that exists; nothing to do | what comes near it and how it differs; the numbered lines of a short file, of a long one those around the place; for an empty `old` the edit that would add the text; without edits the form of a call |
+| `code.write_file` | the file exists; it changed since it was read | the call of `code.edit_file` that makes the file what was given, or this call with `overwrite`; the call that reads it |
 ";
 
 /// TOL-2: `docs/tools.md` is what the input structs say. To write it anew: `UPDATE_DOCS=1 cargo test -p agent_core the_page`.

@@ -105,7 +105,7 @@ fn a_key_that_turns_up() {
         };
         assert_eq!(ended.stdout, said.replace(KEY, MARKER));
         assert!(ended.stderr.contains(MARKER), "{}", ended.stderr);
-        assert_eq!(world.file("copy.txt").as_deref(), Some("a copy: [secret SCRIPTED_KEY]\n"));
+        assert_eq!(world.file("copy.txt"), None, "what stands for the key is not written in its place");
         let artifacts = world.home.home.join("sessions").join(ended.session()).join("artifacts");
         assert!(holds(&bytes_below(&artifacts), MARKER), "the long output is an artifact");
         is_nowhere(&world, &[&ended.stdout, &ended.stderr]);
@@ -131,6 +131,43 @@ fn keys_of_profiles_written_in_place() {
         }
         assert!(asked.last().unwrap().body.to_string().contains(MARKER), "{place}: the file was read");
     }
+}
+
+/// FND-01: what stands for a key is not written in its place, by whatever call: nobody is asked, the key stays, and what is said
+/// names the reason. The rest of the file can be changed, and what stands for no key of this session is text.
+#[test]
+fn a_masked_key_is_not_written_back() {
+    let world = World::new("masked_key");
+    let conf = format!("[server]\nport = 80\napi_key = {KEY}\n");
+    world.home.write("project/conf.ini", &conf);
+    let masked = |port: &str| conf.replace(KEY, MARKER).replace("80", port);
+    let edit = |old: &str, new: &str| {
+        calls(Call::new("code.edit_file", json!({"path": "conf.ini", "edits": [{"old": old, "new": new}]})))
+    };
+    let diff = format!("@@ -2,2 +2,2 @@\n-port = 80\n+port = 81\n api_key = {MARKER}\n");
+    let overwrite = json!({"path": "conf.ini", "content": masked("81"), "overwrite": true});
+    world.server.script([
+        calls(read("conf.ini")),
+        calls(Call::new("code.write_file", overwrite)),
+        calls(write("copy.ini", &masked("81"))),
+        edit(&format!("api_key = {MARKER}\n"), &format!("# key\napi_key = {MARKER}\n")),
+        edit("port = 80", &format!("port = 81 # {MARKER}")),
+        calls(Call::new("code.edit_file", json!({"path": "conf.ini", "unified_diff": diff}))),
+        calls(sh(&format!("printf '%s' '{MARKER}' > conf.ini"))),
+        calls(command(&["sed", "-i", &format!("s/port/{MARKER}/"), "conf.ini"])),
+        edit("port = 80", "port = 81"),
+        calls(write("doc.md", "[secret FOO] stands for a key.\n")),
+        Reply::text("Done."),
+    ]);
+    let ended = world.fed(with_key(&world, world.agent(["run", "Use port 81."])), b"1\n1\n").exits(0).answers("Done.");
+    assert_eq!(world.file("conf.ini"), Some(conf.replace("80", "81")));
+    assert_eq!(world.file("copy.ini"), None);
+    assert_eq!(world.file("doc.md").as_deref(), Some("[secret FOO] stands for a key.\n"));
+    let requests = world.server.requests();
+    let refused =
+        requests.iter().filter(|request| holds(&request.raw, "stands for a value that you are not shown")).count();
+    assert!(refused >= 7, "each of them is told why: {refused}");
+    is_nowhere(&world, &[&ended.stdout, &ended.stderr]);
 }
 
 /// STO-10 on a terminal, where text streams as it comes.

@@ -18,7 +18,7 @@ fn check(text: &str, edits: &[Edit], expected: &str) {
 #[track_caller]
 fn not_found(text: &str, edits: &[Edit], index: usize) -> String {
     match apply(text.as_bytes(), edits) {
-        Err(ApplyError::NotFound { edit, hint }) if edit == index => hint,
+        Err(ApplyError::NotFound { edit, hint, .. }) if edit == index => hint,
         other => panic!("{other:?}"),
     }
 }
@@ -50,6 +50,22 @@ fn mixed_line_ends_stay_mixed() {
     check("a\r\nb\nc\rd\n", &[edit("d", "D")], "a\r\nb\nc\rD\n");
     check("a\r\nb\nc\n", &[edit("a\nb", "x\ny")], "x\r\ny\nc\n");
     check("a\r\nb\nc\n", &[edit("b\nc", "x\ny")], "a\r\nx\ny\n");
+}
+
+/// FND-26: in such a file an edit is found wherever its lines are, and what stays keeps its line ends, each its own.
+#[test]
+fn mixed_line_ends_are_not_looked_at() {
+    check("x\na\r\nb\nc\r\n", &[edit("a\nb\n", "A\nb\n")], "x\nA\r\nb\nc\r\n");
+    check("a\nb\r\nc\n", &[edit("a\nb\nc\n", "a\nnew\nb\nc\n")], "a\nnew\r\nb\r\nc\n");
+    check("a\nb\r\nc\nd\n", &[edit("b\nc", "c")], "a\nc\nd\n");
+    check("a\nb\r\n", &[edit("b", "b\nmore")], "a\nb\r\nmore\r\n");
+    check("a\nb\r\nc", &[edit("c", "c\nd")], "a\nb\r\nc\r\nd");
+    // What says how it ends is taken at its word.
+    check("a\nb\r\na\r\nb\n", &[edit("a\r\nb", "c\r\nd")], "a\nb\r\nc\r\nd\n");
+    ambiguous("a\r\nb\nc\na\nb\r\nc\n", &[edit("a\nb\nc", "x")], 0, &[1, 4]);
+    check("a\r\nb\nc\na\nb\r\nc\n", &[all("a\nb\nc", "x\ny")], "x\r\ny\nx\ny\n");
+    // The other way round: CRLF in an edit of a file that has none.
+    check("a\nb\n", &[edit("a\r\nb", "c\r\nd")], "c\nd\n");
 }
 
 /// EDIT-02: places that overlap are places.
@@ -121,9 +137,35 @@ proptest! {
     #[test]
     fn bytes_outside_stay(before: Vec<u8>, after: Vec<u8>, old in "[a-zé\n]{1,12}", new in "[a-z\n]{0,12}") {
         let text = [&before[..], old.as_bytes(), &after[..]].concat();
-        prop_assume!(old != new && places(&text, old.as_bytes()).len() == 1 && LineEnds::of(&text) != LineEnds::Crlf);
+        prop_assume!(old != new && Plain::exact(&text).places(old.as_bytes(), 2).len() == 1);
+        prop_assume!(LineEnds::of(&text) == LineEnds::Lf);
         let applied = apply(&text, &[edit(&old, &new)]).unwrap();
         prop_assert_eq!(applied.text, [&before[..], new.as_bytes(), &after[..]].concat());
+    }
+
+    /// FND-26: however lines end, an edit comes to the same as in a file that has LF only, and line ends outside of it stay.
+    #[test]
+    fn edits_do_not_depend_on_line_ends(
+        text in "[ab\n]{1,30}", ends in prop::collection::vec(any::<bool>(), 30), old in "[ab\n]{1,5}", new in "[abc\n]{0,5}",
+    ) {
+        let mut ends = ends.iter();
+        let mixed: String = text.chars().flat_map(|c| {
+            let crlf = c == '\n' && *ends.next().unwrap();
+            crlf.then_some('\r').into_iter().chain([c])
+        }).collect();
+        prop_assume!(LineEnds::of(mixed.as_bytes()) == LineEnds::Mixed);
+        let (plain, applied) = (apply(text.as_bytes(), &[edit(&old, &new)]), apply(mixed.as_bytes(), &[edit(&old, &new)]));
+        match (plain, applied) {
+            (Ok(plain), Ok(applied)) => {
+                prop_assert_eq!(String::from_utf8(applied.text.clone()).unwrap().replace("\r\n", "\n").into_bytes(), plain.text);
+                let region = &applied.regions.found(mixed.as_bytes(), &applied.text)[0];
+                prop_assert_eq!(&mixed.as_bytes()[..region.old.start], &applied.text[..region.new.start]);
+                prop_assert_eq!(&mixed.as_bytes()[region.old.end..], &applied.text[region.new.end..]);
+            }
+            // What occurs with both kinds of line ends is found as it is given.
+            (Err(ApplyError::Ambiguous { .. }), Ok(applied)) => prop_assert_eq!(applied.replacements, 1),
+            (plain, applied) => prop_assert_eq!(plain.is_err(), applied.is_err()),
+        }
     }
 
     /// Many places at once, in texts of one kind of line end: as if done by hand from left to right, and nothing else.

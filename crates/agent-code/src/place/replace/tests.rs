@@ -13,11 +13,11 @@ fn writable(path: &Path) -> Writable {
     match walk(path).unwrap() {
         Found::Entry { folder, name, stat } => {
             let hash = Some(*blake3::hash(&fs::read(path).unwrap()).as_bytes());
-            Writable { folder, to_make: Vec::new(), name, before: Before::File { stat, hash } }
+            Writable { folder, to_make: Vec::new(), name, before: Before::File { stat, hash }, drafts: None }
         }
         Found::Missing { folder, mut missing } => {
             let name = missing.pop().unwrap();
-            Writable { folder, to_make: missing, name, before: Before::Missing }
+            Writable { folder, to_make: missing, name, before: Before::Missing, drafts: None }
         }
         Found::Folder(folder) => panic!("{} is a folder", folder.path().display()),
     }
@@ -165,7 +165,7 @@ fn a_name_taken_meanwhile_is_not_replaced() {
     fs::remove_file(&path).unwrap();
     let folder = walk(&root).unwrap();
     let Found::Folder(folder) = folder else { panic!("a folder") };
-    let temporary = Temporary::make(&folder, &Before::Missing).unwrap();
+    let temporary = Temporary::make(&folder, &Before::Missing, None).unwrap();
     fs::write(&path, "theirs").unwrap();
     assert!(matches!(temporary.take_the_place_of("f".as_ref(), &Before::Missing), Err(ReplaceError::Changed(_))));
     assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names(&root)), ("theirs", vec!["f".to_owned()]));
@@ -176,7 +176,7 @@ fn a_name_taken_meanwhile_is_not_replaced() {
 fn a_free_name_can_be_taken_by_a_link() {
     let root = agent_testkit::scratch("taken-by-link");
     let Found::Folder(folder) = walk(&root).unwrap() else { panic!("a folder") };
-    let mut temporary = Temporary::make(&folder, &Before::Missing).unwrap();
+    let mut temporary = Temporary::make(&folder, &Before::Missing, None).unwrap();
     fs::write(root.join("f"), "theirs").unwrap();
     temporary.get_a_name().unwrap();
     assert_eq!(temporary.take_free_name_as_link("f".as_ref()), Err(Errno::EXIST));
@@ -234,4 +234,61 @@ fn a_late_write_changes_nothing() {
     let result = writable(&root.join("a/b")).replace(&fence, |file| file.write_all(b"new"));
     assert!(matches!(result, Err(ReplaceError::TooLate(_))), "{result:?}");
     assert_eq!((fs::read_to_string(root.join("f")).unwrap().as_str(), names(&root)), ("old", vec!["f".to_owned()]));
+}
+
+/// FND-03: a change that nothing but the content tells, or nothing but the time that cannot be set back, is not undone.
+#[test]
+fn changes_with_times_set_back_are_seen() {
+    let root = agent_testkit::scratch("set-back");
+    let path = root.join("f");
+    for (size, hashed) in [(3, true), (3, false), (5 << 20, true), (5 << 20, false)] {
+        fs::write(&path, vec![b'a'; size]).unwrap();
+        let times = fs::metadata(&path).unwrap().modified().unwrap();
+        let mut place = writable(&path);
+        if let (false, Before::File { hash, .. }) = (hashed, &mut place.before) {
+            *hash = None;
+        }
+        let mut theirs = vec![b'a'; size];
+        theirs[size / 2] = b'b';
+        // In place, and the time set back.
+        let mut file = fs::File::options().write(true).open(&path).unwrap();
+        file.write_all(&theirs).unwrap();
+        file.set_modified(times).unwrap();
+        assert!(matches!(write(place, "new"), Err(ReplaceError::Changed(_))), "{size} {hashed}");
+        assert!(fs::read(&path).unwrap() == theirs, "{size} {hashed}");
+        // Of a mapped file the system may tell nothing at all: then the content decides.
+        let mut place = writable(&path);
+        if let Before::File { hash, .. } = &mut place.before {
+            *hash = Some([0; 32]);
+        }
+        assert!(matches!(write(place, "new"), Err(ReplaceError::Changed(_))), "{size}");
+        // Something else about it: what a list or a mode allows now must not be lost.
+        let place = writable(&path);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(matches!(write(place, "new"), Err(ReplaceError::Changed(_))), "{size}");
+        write(writable(&path), "new").unwrap();
+    }
+    assert_eq!(names(&root), ["f"]);
+}
+
+/// FND-15: the name that a file has for a moment is noted while it has it, and the note is gone with it.
+#[test]
+fn a_name_for_a_moment_is_noted() {
+    let root = agent_testkit::scratch("noted");
+    fs::create_dir(root.join("home")).unwrap();
+    fs::write(root.join("f"), "old").unwrap();
+    let Found::Folder(folder) = walk(&root).unwrap() else { panic!("a folder") };
+    let drafts = Drafts::in_home(&root.join("home"));
+    let mut temporary = Temporary::make(&folder, &Before::Missing, Some(drafts.clone())).unwrap();
+    temporary.get_a_name().unwrap();
+    let name = temporary.name.clone().into_string().unwrap();
+    assert_eq!(names(&root.join("home/drafts")), [name.clone()]);
+    drafts.clear();
+    assert!(root.join(&name).exists(), "its writer lives");
+    drop(temporary);
+    assert_eq!((names(&root), names(&root.join("home"))), (vec!["f".to_owned(), "home".to_owned()], vec![]));
+    // Nor does a whole write leave anything.
+    let place = Writable { drafts: Some(drafts), ..writable(&root.join("f")) };
+    write(place, "new").unwrap();
+    assert_eq!((names(&root), names(&root.join("home"))), (vec!["f".to_owned(), "home".to_owned()], vec![]));
 }

@@ -68,8 +68,38 @@ fn words_from_right_to_left() {
     assert!(shown.len() <= 1024 && shown.contains("words not shown") && shown.contains("\nargv[0] reads: "), "{shown}");
 }
 
+/// FND-28: a script is shown in its lines, and each word can still be read in one way.
+#[test]
+fn scripts_are_shown_in_lines() {
+    for (script, shown) in [
+        ("set -e\ncargo test\n", "sh -c 'set -e\ncargo test\n'"),
+        ("awk '{print $1}' f\nrm x", "sh -c $'awk \\'{print $1}\\' f\nrm x'"),
+        ("a \nb", "sh -c $'a\\x20\nb'"),
+        ("a\r\nb\tc", "sh -c $'a\\r\nb\\tc'"),
+        ("echo \\n\ntrue", "sh -c 'echo \\n\ntrue'"),
+        // What would look like a line of ours does not stand at the beginning of one.
+        ("x\nargv[1] reads: y", "sh -c $'x\\nargv[1] reads: y'"),
+    ] {
+        assert_eq!(shown_command(&strings(&["sh", "-c", script]), 512), shown);
+    }
+    let long = (0..200).map(|n| format!("step {n}\n")).collect::<String>();
+    let shown = shown_command(&strings(&["sh", "-c", &long]), 512);
+    assert!(shown.starts_with("sh -c 'step 0\nstep 1\n") && shown.ends_with("step 198\nstep 199\n'"), "{shown}");
+    assert!(shown.contains("' [… ") || shown.contains("'[… "), "{shown}");
+}
+
 proptest! {
     #![proptest_config(properties())]
+
+    /// FND-28, PRM-6: in lines or not, what is shown reads back as the very words.
+    #[test]
+    fn lines_are_read_in_one_way(argv in prop::collection::vec("([a-c=$*'\"\\\\ ]|\n|\r|\u{1b}|é){0,10}", 1..5)) {
+        let shown = shown_command(&argv, 4096);
+        prop_assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{:?}", shown);
+        prop_assert!(!shown.contains(" \n"), "{:?}", shown);
+        prop_assert_eq!(crate::display::quote::tests::unquote(&shown), argv);
+    }
+
 
     /// PRM-6, CLI-02: within the bound; both ends are ends of what the whole line would be, and the numbers are right.
     #[test]

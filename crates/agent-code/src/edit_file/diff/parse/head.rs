@@ -6,6 +6,7 @@ use crate::edit_file::diff::{
 };
 
 const NULL: &str = "/dev/null";
+const BINARY: &str = "is a binary one";
 
 /// The header of one file, as far as it matters.
 #[derive(Debug, Default)]
@@ -14,6 +15,8 @@ pub(super) struct Head {
     pub(super) creates: bool,
     names: Vec<(usize, Name)>,
     unsupported: Option<&'static str>,
+    /// What follows are bytes in letters, and no lines of a diff.
+    binary: bool,
     /// Names differ by intent, which is then what to tell.
     renames: bool,
     /// The number of a line that stands here a second time.
@@ -33,6 +36,9 @@ impl Head {
     /// Takes one line.
     pub(super) fn read(&mut self, number: usize, line: &str) -> Result<(), DiffError> {
         let line = line.trim_end_matches('\r');
+        if self.binary {
+            return Ok(());
+        }
         let Some((word, rest)) = keyword(line) else {
             return if line.trim().is_empty() { Ok(()) } else { Err(junk(number, line, false)) };
         };
@@ -50,7 +56,8 @@ impl Head {
             "new file mode " | "old mode " | "new mode " => self.unsupported = Some("sets the mode of the file"),
             "deleted file mode " => self.unsupported = Some("deletes the file"),
             "rename " | "copy " | "similarity index " => self.renames = true,
-            "Binary files " | "GIT binary patch" => self.unsupported = Some("is a binary one"),
+            "Binary files " => self.unsupported = Some(BINARY),
+            "GIT binary patch" => (self.unsupported, self.binary) = (Some(BINARY), true),
             // Hashes, and lines for the eye.
             _ => {}
         }

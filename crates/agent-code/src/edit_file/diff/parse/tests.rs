@@ -88,6 +88,22 @@ fn what_is_not_supported() {
     }
 }
 
+/// FND-30: a binary patch of git is called what it is, whatever letters its bytes are written in.
+#[test]
+fn binary_patches_of_git() {
+    let git = "diff --git a/src/x.rs b/src/x.rs\nindex 1..2 100644\nGIT binary patch\n";
+    for body in [
+        "",
+        "literal 10\nRcmZQzU|?flWdHyGIRF3v00000\n\nliteral 0\nHcmV?d00001\n",
+        "delta 12\nTcmV-70?++=l\n@@ nothing\n",
+        "literal 3\r\nKcmWIYaQQRQ0ssI2\r\n",
+        "--- a/other\n+++ b/other\n",
+    ] {
+        fails(&format!("{git}{body}"), &["is a binary one", "not supported"]);
+    }
+    fails(&git.replace("x.rs", "y.rs"), &["another file"]);
+}
+
 /// A fence around the whole is taken off; anything else around it is told.
 #[test]
 fn fences_and_other_formats() {
