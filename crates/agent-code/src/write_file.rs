@@ -81,7 +81,7 @@ impl WriteFile {
     fn may_overwrite(&self, place: &Destination, input: &Input, context: &CallContext) -> Result<(), ErrorPayload> {
         let path = &input.path;
         if !input.overwrite {
-            return Err(fail::conflict(path, format!("{path} exists; {}", self.how_to_change(place, input))));
+            return Err(fail::conflict(path, format!("{path} exists{}", self.how_to_change(place, input))));
         }
         if let Some(by) = place.changed_since_seen(context) {
             let message = match by {
@@ -99,16 +99,17 @@ impl WriteFile {
         let path = &input.path;
         let content = place.content.as_deref().filter(|_| self.0.may_tell(&place.target));
         if content == Some(input.content.as_bytes()) {
-            return "it has this very content already, so there is nothing to do".to_owned();
+            return ", with this very content: there is nothing to do".to_owned();
         }
         let edit = content.and_then(|content| next_call::edit(path, content, &input.content));
-        let whole =
-            serde_json::json!({"path": path, "overwrite": true, "content": next_call::beginning(&input.content)});
         match edit {
             Some(edit) => format!(
-                "to make it what you gave, call code.edit_file {edit}; to replace all of it, repeat this call with overwrite: true"
+                "\nTo make it what you gave, call code.edit_file {edit}; to replace all of it, repeat this call with overwrite: true"
             ),
-            None => format!("use code.edit_file to change a part of it; to replace all of it: {whole}"),
+            None => {
+                "; change a part of it by code.edit_file, or repeat this call with overwrite: true to replace all of it"
+                    .to_owned()
+            }
         }
     }
 }

@@ -145,7 +145,7 @@ impl<'t, 'e> Search<'t, 'e> {
             new: New::Exact(new.to_vec()),
         };
         let given = exact(edit.old.as_bytes(), edit.new.as_bytes());
-        let (has_lf, has_crlf) = (|text: &str| text.contains('\n'), |text: &str| text.contains("\r\n"));
+        let has_crlf = |text: &str| text.contains("\r\n");
         match LineEnds::of(text) {
             LineEnds::Crlf => exact(&with_crlf(&edit.old), &with_crlf(&edit.new)),
             LineEnds::Lf if has_crlf(&edit.old) && !given.is_found() => {
@@ -154,13 +154,11 @@ impl<'t, 'e> Search<'t, 'e> {
             LineEnds::Lf => given,
             // What says how its lines end, and is there, is taken at its word.
             LineEnds::Mixed if (has_crlf(&edit.old) || has_crlf(&edit.new)) && given.is_found() => given,
-            LineEnds::Mixed if given.is_found() => Self { new: New::Fitted(&edit.new), ..given },
-            LineEnds::Mixed if has_lf(&edit.old) => Self {
+            LineEnds::Mixed => Self {
                 plain: Plain::of(text),
                 old: edit.old.replace("\r\n", "\n").into_bytes(),
                 new: New::Fitted(&edit.new),
             },
-            LineEnds::Mixed => given,
         }
     }
 

@@ -66,7 +66,7 @@ impl By {
             (None, None) => {
                 let edit = serde_json::json!({"old": "text that is there", "new": "text to put in its place"});
                 let example = serde_json::json!({"path": path, "edits": [edit]});
-                Err(fail::invalid(format!("there is nothing to do: give edits or unified_diff, such as {example}")))
+                Err(fail::invalid(format!("there is nothing to do: give edits or unified_diff\nsuch as {example}")))
             }
         }
     }
@@ -121,11 +121,11 @@ pub(super) fn created(place: &Destination, by: &By, names: &Names) -> Result<Cha
         By::Edits(edits) => match edits.as_slice() {
             [Edit { old, new, .. }] if old.is_empty() => (new.clone().into_bytes(), 1),
             _ => {
-                let new = edits.first().map(|edit| next_call::beginning(&edit.new)).unwrap_or_default();
+                let new = edits.first().map(|edit| next_call::text(&edit.new)).unwrap_or_default();
                 let example =
                     serde_json::json!({"path": path, "edits": [{"old": "", "new": new}], "create_if_missing": true});
                 let message =
-                    format!("{path} does not exist; to create it, give one edit with an empty old: {example}");
+                    format!("{path} does not exist; to create it, give one edit with an empty old\nas {example}");
                 return Err(ErrorPayload::new(ErrorCode::TextNotFound, message).detail("path", path.as_str()));
             }
         },
@@ -212,14 +212,14 @@ fn refused(file: &File<'_>, edits: &[Edit], error: &ApplyError) -> ErrorPayload 
 
 /// How to add text to a file that exists, by the words of the call itself.
 fn how_to_add(file: &File<'_>, edit: &Edit) -> String {
-    let new = next_call::beginning(&edit.new);
-    let last = std::str::from_utf8(file.text).ok().and_then(|text| text.lines().rfind(|line| !line.trim().is_empty()));
-    let only = last
-        .filter(|last| file.tell && last.len() <= 200 && String::from_utf8_lossy(file.text).matches(last).count() == 1);
+    let new = next_call::text(&edit.new);
+    let text = std::str::from_utf8(file.text).ok().filter(|_| file.tell);
+    let last = text.and_then(|text| text.lines().rfind(|line| !line.trim().is_empty()));
+    let only = last.filter(|last| last.len() <= 200 && text.is_some_and(|text| next_call::is_once(text, last)));
     let old = only.unwrap_or("a line that is there");
     let example = serde_json::json!({"path": file.path, "edits": [{"old": old, "new": format!("{old}\n{new}")}]});
     format!(
-        ". To add text, give a line that is there as old, and that line with the text as new: {example}; to replace the whole file, \
+        "\nTo add text, give a line that is there as old, and that line with the text as new: {example}; to replace the whole file, \
          write it with overwrite"
     )
 }

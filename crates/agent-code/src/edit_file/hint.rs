@@ -256,7 +256,11 @@ mod tests {
             "let x = compte(2);",
             r#"the nearest text is in line 1: "let x = compute(1);""#,
         );
-        check("say “hi”\n", "say \"hi\"", r#"the nearest text is in line 1: "say <U+201C>hi<U+201D>""#);
+        check(
+            "say “hi”\n",
+            "say \"hi\"",
+            r#"line 1 looks the same, but has U+201C where old has U+0022: "say <U+201C>hi<U+201D>""#,
+        );
         check("abc\n", "something else", "");
         check("", "x", "");
     }

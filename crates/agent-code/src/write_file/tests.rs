@@ -238,7 +238,7 @@ fn a_call_that_would_do_is_told() {
     assert_eq!(example, json!({"path": "f", "edits": [{"old": "b\n", "new": "B\n"}]}));
     tree.ok(crate::edit_file::EditFile, example);
     assert_eq!(tree.read("f"), b"a\r\nB\r\nc\r\n");
-    assert!(refused(&"other\n".repeat(2000)).contains(r#""overwrite":true"#));
+    assert!(refused(&"other\n".repeat(2000)).contains("repeat this call with overwrite: true"));
     tree.file("f", "same\n");
     assert!(refused("same\n").contains("nothing to do"));
     // Nothing of a file whose reading would ask.
@@ -251,18 +251,18 @@ fn a_call_that_would_do_is_told() {
 #[test]
 fn an_overwrite_keeps_the_form_of_the_file() {
     let tree = Tree::new("write-form");
-    for (before, after, said) in [
+    for (name, (before, after, said)) in ["f", "g", "h"].into_iter().zip([
         (&b"\xef\xbb\xbfa\r\n"[..], &b"\xef\xbb\xbfb\r\n"[..], "its byte order mark and its line ends (CRLF)"),
         (b"\xfe\xff\0a\0\n", b"\xfe\xff\0b\0\n", "its encoding (utf-16be)"),
         (b"caf\xe9\n", b"b\n", "not UTF-8"),
-    ] {
-        tree.file("f", before);
-        let arguments = json!({"path": "f", "content": "b\n", "overwrite": true});
+    ]) {
+        tree.file(name, before);
+        let arguments = json!({"path": name, "content": "b\n", "overwrite": true});
         let facts = tree.facts(WriteFile, arguments.clone());
         assert!(facts.preview.contains(said) || facts.dangers[0].contains(said), "{facts:?}");
         let written = ok(&tree, arguments);
         assert!(written["note"].as_str().unwrap().contains(said), "{written}");
-        assert_eq!((tree.read("f"), &written["bytes_written"]), (after.to_vec(), &json!(after.len())));
+        assert_eq!((tree.read(name), &written["bytes_written"]), (after.to_vec(), &json!(after.len())));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The folder a run works on.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use agent_testkit::Reply;
 
@@ -70,4 +70,23 @@ fn a_project_configures_nothing() {
         world.configure("");
         world.goes_on(&session);
     }
+}
+
+/// FND-15: a temporary file that a killed process left in the project is removed by the next run, whatever it is about.
+#[test]
+fn what_a_killed_run_left_goes() {
+    let world = World::new("killed_left");
+    let name = ".soong-agent-0123456789abcdef.tmp";
+    world.home.write(&format!("project/sub/{name}"), "half of it");
+    world.home.write("project/sub/.soong-agent-0123456789abcdee.tmp", "of somebody else");
+    let draft = world.home.project.join("sub").join(name);
+    let found = fs::metadata(&draft).unwrap();
+    let folder = fs::canonicalize(draft.parent().unwrap()).unwrap();
+    let drafts = world.home.home.join("drafts");
+    fs::create_dir_all(&drafts).unwrap();
+    fs::write(drafts.join(name), format!("{} {}\n{}\n", found.dev(), found.ino(), folder.display())).unwrap();
+    world.server.push(Reply::text("Hello."));
+    world.run(&["run", "hi"]).exits(0).answers("Hello.");
+    assert!(!draft.exists() && !drafts.exists());
+    assert!(world.file("sub/.soong-agent-0123456789abcdee.tmp").is_some());
 }

@@ -78,7 +78,8 @@ fn failures_change_nothing() {
         ("@@ -1 +1 @@\n-l1\n+x\n--- a/other\n+++ b/other\n@@ -1 +1 @@\n-a\n+x\n", ErrorCode::PatchPathMismatch),
     ] {
         let message = tree.refused(EditFile, arguments("f", diff), code);
-        assert!(message.starts_with("f: ") && message.ends_with("; nothing was changed"), "{message}");
+        let first = message.lines().next().unwrap();
+        assert!(first.starts_with("f: ") && first.ends_with("; nothing was changed"), "{message}");
     }
     let error = tree.err(EditFile, arguments("f", "@@ -1 +1 @@\n-l1\n+x\n@@ -3 +3 @@\n-l4\n+x\n"));
     assert_eq!((&error.details["hunk"], &error.details["path"]), (&json!(2), &json!("f")));
@@ -140,7 +141,7 @@ fn missing_files() {
     tree.refused(EditFile, create("new/g", diff), ErrorCode::PatchPathMismatch);
     assert!(!tree.project().join("new").exists());
     let facts = tree.facts(EditFile, create("new/f", diff));
-    assert_eq!(facts.preview, "--- /dev/null\n+++ b/new/f\n@@ -0,0 +1,2 @@\n+x\n+y\n");
+    assert_eq!(facts.preview, "+2 −0\n--- /dev/null\n+++ b/new/f\n@@ -0,0 +1,2 @@\n+x\n+y\n");
     let edited = tree.ok(EditFile, create("new/f", diff));
     assert_eq!(edited, json!({"path": "new/f", "edits_applied": 1, "bytes_written": 4, "created": true}));
     assert_eq!(tree.read("new/f"), b"x\ny\n");
@@ -194,7 +195,7 @@ fn the_preview_is_ours() {
     let tree = Tree::new("diff-preview");
     tree.file("f", "0\n1\n2\n3\n4\n");
     let facts = tree.facts(EditFile, arguments("f", "@@ -99 +77 @@ nothing to see here\n-3\n+three\n"));
-    assert_eq!(facts.preview, "--- a/f\n+++ b/f\n@@ -1,5 +1,5 @@\n 0\n 1\n 2\n-3\n+three\n 4\n");
+    assert_eq!(facts.preview, "+1 −1\n--- a/f\n+++ b/f\n@@ -1,5 +1,5 @@\n 0\n 1\n 2\n-3\n+three\n 4\n");
 }
 
 /// Of a sensitive file it is not told before anybody was asked why a diff does not apply.
@@ -228,7 +229,7 @@ fn foreign_changes_are_told() {
     let (diff, changed) = ("@@ -1,0 +2 @@\n+X\n", "the file had changed since you last read it");
     fs::write(&path, "one\ntwo\n").unwrap();
     let message = tree.refused(EditFile, arguments("f", diff), ErrorCode::PatchApplyFailed);
-    assert!(message.ends_with(changed), "{message}");
+    assert!(message.lines().next().unwrap().ends_with(changed), "{message}");
     assert_eq!(tree.read("f"), b"one\ntwo\n");
     tree.ok(ReadFile, json!({"path": "f"}));
     check(&tree, "f", diff, b"one\nX\ntwo\n");
