@@ -94,8 +94,8 @@ fn from_where_it_differs<'l>(line: &'l str, part: &str) -> &'l str {
         return line;
     }
     let wanted = skeleton(part);
-    let starts = line.char_indices().map(|(at, _)| &line[at..]);
-    starts.filter(|rest| skeleton(rest).starts_with(&wanted)).last().unwrap_or(line)
+    let mut starts = line.char_indices().map(|(at, _)| &line[at..]);
+    starts.rfind(|rest| skeleton(rest).starts_with(&wanted)).unwrap_or(line)
 }
 
 /// Where lines are the same as those of `old` in this form; how many they are.

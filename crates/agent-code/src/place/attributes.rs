@@ -100,5 +100,5 @@ fn failed(step: &'static str, name: &CStr, error: Errno) -> AttributeError {
     AttributeError { name, step, source: error.into() }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests;

@@ -93,13 +93,12 @@ impl Drafts {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         match options.open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                match DirBuilder::new().mode(0o700).create(&self.0) {
-                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                    _ => options.open(path),
-                }
-            }
-            opened => opened,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened,
+        }
+        match DirBuilder::new().mode(0o700).create(&self.0) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => options.open(path),
         }
     }
 

@@ -104,7 +104,6 @@ fn cannot_be_given() {
 }
 
 /// FND-02: what cannot be kept is said, and nothing is changed.
-#[cfg(target_os = "linux")]
 #[test]
 fn what_cannot_be_kept_is_said() {
     if !rustix::process::geteuid().is_root() {
