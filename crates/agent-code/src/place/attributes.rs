@@ -83,8 +83,8 @@ fn read(file: &File) -> Result<Attributes, AttributeError> {
     for name in names.filter(|name| !OF_CONTENT.contains(name)) {
         match fgetxattr(file, name, &mut value[..]) {
             Ok(length) => drop(all.insert(name.to_owned(), value[..length].to_vec())),
-            // Taken off since it was listed.
-            Err(Errno::NODATA) => {}
+            // Taken off since it was listed, or a name that this file system lists and has no values for.
+            Err(Errno::NODATA | Errno::NOTSUP) => {}
             Err(error) => return Err(failed("read", name, error)),
         }
     }
@@ -100,5 +100,6 @@ fn failed(step: &'static str, name: &CStr, error: Errno) -> AttributeError {
     AttributeError { name, step, source: error.into() }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;

@@ -282,7 +282,7 @@ fn a_name_for_a_moment_is_noted() {
     let mut temporary = Temporary::make(&folder, &Before::Missing, Some(drafts.clone())).unwrap();
     temporary.get_a_name().unwrap();
     let name = temporary.name.clone().into_string().unwrap();
-    assert_eq!(names(&root.join("home/drafts")), [name.clone()]);
+    assert_eq!(names(&root.join("home/drafts")), [name.as_str()]);
     drafts.clear();
     assert!(root.join(&name).exists(), "its writer lives");
     drop(temporary);
