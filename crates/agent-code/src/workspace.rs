@@ -146,10 +146,6 @@ impl Workspace {
 
     /// No such file; with names that were probably meant by the first one on the way that is missing.
     pub(crate) fn missing(&self, requested: &str, folder: &Folder, first: &OsStr) -> ErrorPayload {
-        if is_stream(folder.path()) {
-            let message = format!("{requested} is a stream of soong-agent itself; only regular files can be used");
-            return fail::invalid(message).detail("path", requested);
-        }
         let near = self.near(folder, first);
         let first = first.to_string_lossy();
         let shown = near.iter().map(|name| self.show(&folder.path().join(name)) + &difference(name, &first));
@@ -234,11 +230,6 @@ impl Workspace {
         };
         shown_name(shown.as_os_str()).into_owned()
     }
-}
-
-/// Whether a folder is that of a process's descriptors: what its links name is no path.
-fn is_stream(folder: &Path) -> bool {
-    folder.starts_with("/proc") && folder.ends_with("fd")
 }
 
 /// In what a name differs from one that looks the same, for a message; nothing where it is seen.

@@ -168,7 +168,7 @@ impl ToolDescriptor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Object;
+    use crate::{Object, Permission};
 
     const ROLES: &[AgentRole] = AgentRole::ALL;
 

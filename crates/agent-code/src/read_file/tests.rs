@@ -305,5 +305,5 @@ fn streams_are_no_files() {
     let (end, _other) = std::io::pipe().unwrap();
     let path = format!("/proc/self/fd/{}", end.as_raw_fd());
     let message = tree.refused(ReadFile, json!({"path": path}), ErrorCode::ValidationError);
-    assert!(message.contains("is a stream of soong-agent itself"), "{message}");
+    assert!(message.contains("is a named pipe; only regular files can be used"), "{message}");
 }

@@ -158,7 +158,7 @@ fn marked<'n, 't>(text: &'t str, names: &Names<'n>) -> Option<Shape<'n, 't>> {
             }
             let name = loose(content);
             let is_mark = name == "start" || MARKS.iter().any(|part| name.contains(part));
-            if !is_mark && !(is_marked && INNER_MARKS.contains(&name.as_str())) {
+            if !(is_mark || is_marked && INNER_MARKS.contains(&name.as_str())) {
                 return None;
             }
             (rest, is_marked) = (behind, true);

@@ -77,7 +77,7 @@ fn a_project_configures_nothing() {
 fn what_a_killed_run_left_goes() {
     let world = World::new("killed_left");
     let name = ".soong-agent-0123456789abcdef.tmp";
-    world.home.write(&format!("project/sub/{name}"), "half of it");
+    world.home.write(format!("project/sub/{name}"), "half of it");
     world.home.write("project/sub/.soong-agent-0123456789abcdee.tmp", "of somebody else");
     let draft = world.home.project.join("sub").join(name);
     let found = fs::metadata(&draft).unwrap();
