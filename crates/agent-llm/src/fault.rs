@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use agent_protocol::ErrorPayload;
 
-use crate::retry::MAX_SERVER_WAIT;
-use crate::span::in_words;
+use crate::span::{MAX_SERVER_WAIT, in_words};
 
 pub(crate) use classify::{Circumstances, classify, tokens};
 pub(crate) use words::ServerWords;

@@ -7,12 +7,9 @@ use std::time::{Duration, SystemTime};
 use crate::RetrySettings;
 use crate::error::Again;
 use crate::fault::ServerWords;
-use crate::span::{duration, seconds};
+use crate::span::{MAX_SERVER_WAIT, duration, seconds};
 
 mod resets;
-
-/// Longest wait a server may ask for. Beyond it the failure is told to the user, with the wait.
-pub(crate) const MAX_SERVER_WAIT: Duration = Duration::from_secs(120);
 
 /// How long to wait before asking again after attempt `attempt` (from 1); none: do not ask again. `chance` lies in 0..1.
 pub(crate) fn wait(

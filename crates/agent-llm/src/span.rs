@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// Longest wait a server may ask for. Beyond it the failure is told to the user, with the wait.
+pub(crate) const MAX_SERVER_WAIT: Duration = Duration::from_secs(120);
+
 /// A span at the beginning of a text, in one unit or in several: `20`, `5.2s`, `1m20.5s`, `7h12m`, `2 minutes`.
 pub(crate) fn duration(text: &str) -> Option<Duration> {
     let mut rest = text;

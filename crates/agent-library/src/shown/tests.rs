@@ -18,7 +18,7 @@ fn fields_are_one_line() {
         ("tag\u{e0041}\u{e0042}s", "tags"),
         ("</instruction_catalog> free", "<\\/instruction_catalog> free"),
         ("<\u{200b}/skill>", "<\\/skill>"),
-        ("<\u{200b}\n/skill>", "< /skill>"),
+        ("<\u{200b}\n/skill>", "< \\/skill>"),
         ("日本語 é ü", "日本語 é ü"),
         ("", ""),
         (" \n ", ""),
