@@ -1,8 +1,9 @@
-//! Skills: what the user wrote down for the model to load when it needs it, `<home>/skills/*.md` (SKL-1).
+//! Skills: what the user wrote down for the model to load when it needs it, `<home>/skills/*.md` and `<home>/skills/NAME/SKILL.md`
+//! (SKL-1).
 //!
 //! [`SkillCatalog::scan`] lists them, [`SkillCatalog::render`] shows names and descriptions, [`SkillCatalog::load`] reads one.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,15 @@ const MAX_SKILLS: usize = 200;
 
 /// More names than this are not listed.
 const MAX_NAMES: usize = 10_000;
+
+/// The name of a skill that has a folder of its own.
+const IN_FOLDER: &str = "SKILL.md";
+
+/// So many names of such a folder are looked at where that one is missing.
+const MAX_INSIDE: usize = 1000;
+
+/// So many files are named that are nearly skills.
+const MAX_NEAR: usize = 20;
 
 /// The skills there are, and what is wrong with the others.
 #[derive(Debug, Clone, Default)]
@@ -49,10 +59,13 @@ impl SkillCatalog {
                 return catalog;
             }
         };
-        catalog.left_out = names.len().saturating_sub(MAX_SKILLS);
-        for name in names.into_iter().take(MAX_SKILLS) {
+        let Names { files, near } = names;
+        catalog.left_out = files.len().saturating_sub(MAX_SKILLS);
+        for name in files.into_iter().take(MAX_SKILLS) {
             catalog.add(&folder, folder.join(name));
         }
+        let near = near.into_iter().take(MAX_NEAR).map(|(name, message)| SkillProblem::of(&folder.join(name), message));
+        catalog.problems.extend(near);
         catalog
     }
 
@@ -103,17 +116,50 @@ impl SkillCatalog {
     }
 }
 
-/// The names of files that may be skills, in order.
-fn names(folder: &Path) -> io::Result<Vec<OsString>> {
-    let mut names = Vec::new();
+/// What lies in the folder of skills.
+#[derive(Default)]
+struct Names {
+    /// Files that may be skills, in order.
+    files: Vec<PathBuf>,
+    /// What is nearly one, and why it is none.
+    near: Vec<(PathBuf, String)>,
+}
+
+fn names(folder: &Path) -> io::Result<Names> {
+    let mut names = Names::default();
     for entry in fs::read_dir(folder)?.take(MAX_NAMES) {
-        let name = entry?.file_name();
-        if source::is_markdown(&name) {
-            names.push(name);
+        let entry = entry?;
+        let name = entry.file_name();
+        let is_folder = entry.file_type().is_ok_and(|known| known.is_dir());
+        if is_folder && !name.as_encoded_bytes().starts_with(b".") {
+            names.folder(folder, &name);
+        } else if source::is_markdown(&name) {
+            names.files.push(name.into());
+        } else if !is_folder && source::is_nearly_markdown(&name) {
+            let message = "is not read: the name of a skill ends in .md, in small letters".to_owned();
+            names.near.push((name.into(), message));
         }
     }
-    names.sort_unstable();
+    names.files.sort_unstable();
+    names.near.sort_unstable();
     Ok(names)
+}
+
+impl Names {
+    /// A folder with a skill in it, as other products have them. One without Markdown is nobody's skill.
+    fn folder(&mut self, skills: &Path, name: &OsStr) {
+        let path = Path::new(name).join(IN_FOLDER);
+        if skills.join(&path).symlink_metadata().is_ok() {
+            return self.files.push(path);
+        }
+        let inside = fs::read_dir(skills.join(name)).into_iter().flatten().flatten().take(MAX_INSIDE);
+        let texts = inside.map(|entry| entry.file_name());
+        let texts = texts.filter(|name| source::is_markdown(name) || source::is_nearly_markdown(name));
+        if let Some(text) = texts.min_by_key(|name| (!name.eq_ignore_ascii_case(IN_FOLDER), name.clone())) {
+            let message = format!("is not read: in a folder, a skill is called {IN_FOLDER}, in just these letters");
+            self.near.push((Path::new(name).join(text), message));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -105,6 +105,13 @@ pub(crate) fn is_markdown(name: &OsStr) -> bool {
     name.ends_with(b".md") && !name.starts_with(b".")
 }
 
+/// Whether a name ends like that of Markdown but for its case.
+pub(crate) fn is_nearly_markdown(name: &OsStr) -> bool {
+    let bytes = name.as_bytes();
+    let ends = bytes.len() > 3 && bytes[bytes.len() - 3..].eq_ignore_ascii_case(b".md");
+    ends && !bytes.starts_with(b".") && !is_markdown(name)
+}
+
 /// The path of a folder without links; none may be in its last part.
 pub(crate) fn real_folder(path: &Path) -> io::Result<PathBuf> {
     if path.is_symlink() {

@@ -1,8 +1,8 @@
 //! A run before its loop: it waits in the queue if it must, finds where its conversation stands, and hands over to the driver
 //! (RUN-1, RUN-2).
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError};
 
 use agent_engine::{CompactMode, Exchange, Input, Limits, Run};
 use agent_protocol::internal::{COMPACT, PURPOSE};
@@ -438,5 +438,7 @@ async fn loadable(services: &Services) -> Catalogs {
     };
     let (scanned, memories) = tokio::join!(scan, memories);
     // Where the scan broke off there is nothing to list, and the run goes on.
-    Catalogs { memories, ..scanned.unwrap_or_default() }
+    let catalogs = Catalogs { memories, ..scanned.unwrap_or_default() };
+    *services.file_problems.lock().unwrap_or_else(PoisonError::into_inner) = catalogs.problems();
+    catalogs
 }

@@ -1,6 +1,6 @@
 //! One runtime per project: opens sessions, starts runs, ends everything it started.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_archive::Archive;
 use agent_protocol::{ContentBlock, EventType, RunId, RunMode, RuntimeEvent, SessionId, UnavailableReason};
@@ -117,6 +117,7 @@ impl Runtime {
             raw,
             memory,
             extractor,
+            file_problems: Mutex::default(),
             runs: TaskTracker::new(),
             background,
             stop,
@@ -244,6 +245,13 @@ impl Runtime {
         let Services { extractor, background, .. } = &*self.0.services;
         let remembering = extractor.as_ref().map_or(0, Extractor::at_work);
         Background { remembering: remembering > 0, summarising: background.len() > remembering }
+    }
+
+    /// What was wrong with instruction files and skills when the last run began: those that cannot be read as what they are, and those
+    /// that are nearly some. One line each, for people.
+    #[must_use]
+    pub fn file_problems(&self) -> Vec<String> {
+        self.0.services.file_problems.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Stops all runs, then closes provider and store. Calling it again does nothing (API-7).

@@ -1,6 +1,6 @@
 //! What every run of a runtime needs and none changes.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use agent_redact::SecretPatterns;
 use agent_store::{ArtifactWriter, SessionStore};
@@ -30,6 +30,8 @@ pub(crate) struct Services {
     pub(crate) raw: Option<RawExchanges>,
     pub(crate) memory: Option<Memory>,
     pub(crate) extractor: Option<Extractor>,
+    /// What was wrong with instruction files and skills when the last run looked at them, one line each.
+    pub(crate) file_problems: Mutex<Vec<String>>,
     /// All runs at work.
     pub(crate) runs: TaskTracker,
     /// What goes on beside the user's runs: summaries, and finding out what to remember.

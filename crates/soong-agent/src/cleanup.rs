@@ -27,7 +27,7 @@ pub(crate) fn run(command: CleanupCommand, output: &mut Output) -> Outcome {
             let which = Which::parse("SESSION", &session)?;
             let nothing = |path: &Path, _: &mut Output| Err(nothing_yet(path));
             stored::look(output, nothing, async |archive, output| {
-                let id = which.find(archive, None).await?;
+                let id = which.found(archive, None, output).await?;
                 match yes {
                     true => session::remove(archive, &id, output).await,
                     false => session::show(archive, &id, output).await,
@@ -48,7 +48,7 @@ fn artifacts(arguments: &CleanupArtifacts, output: &mut Output) -> Outcome {
     };
     stored::look(output, nothing, async |archive, output| {
         let session_id = match which {
-            Some(which) => Some(which.find(archive, None).await?),
+            Some(which) => Some(which.found(archive, None, output).await?),
             None => None,
         };
         let options = ArtifactCleanup {

@@ -14,7 +14,10 @@ pub(crate) fn run(command: ConfigCommand, output: &mut Output) -> Outcome {
             output.page(&format!("{}\n", file.unwrap_or_default().display()));
         }
         ConfigCommand::Template => output.page(&format!("{}\n", config::template())),
-        ConfigCommand::Check => output.page(&page(&config::inspect(&Location::default())?)),
+        ConfigCommand::Check => {
+            let page = output.page_look().page(&page(&config::inspect(&Location::default())?));
+            output.page(&page);
+        }
     }
     Ok(Exit::Completed)
 }

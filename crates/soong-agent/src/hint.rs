@@ -1,10 +1,13 @@
 //! What to do about an error of the library, in the words of this command: its commands and options.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use agent_core::error::{BuildError, ConfigError, ProfileError, RuntimeError, StoreError};
-use agent_core::text::quote_argv;
+use agent_core::permission::path_from_text;
+
+use crate::shell;
 
 /// The message of an error while something is opened.
 pub(crate) fn of_build(error: &BuildError) -> String {
@@ -31,11 +34,13 @@ pub(crate) fn of_runtime(error: &RuntimeError) -> String {
             format!("{message}: wait until that has ended, or end it")
         }
         RuntimeError::OtherProject { session_id, cwd, project } => {
-            let words = ["soong-agent", "sessions", "move", session_id.as_str(), project].map(str::to_owned);
+            let project = path_from_text(project);
+            let words = ["soong-agent", "sessions", "move", session_id.as_str()].map(OsStr::new);
+            let words = words.into_iter().chain([project.as_os_str()]);
             format!(
                 "{message}; for its project: --path {}; to take it along to this one: {}",
-                quote_argv(std::slice::from_ref(cwd)),
-                quote_argv(&words)
+                shell::argument(path_from_text(cwd).as_os_str()),
+                shell::typed(words)
             )
         }
         RuntimeError::Store(error) => format!("{message}{}", of_store(error)),
@@ -57,7 +62,7 @@ fn of_store(error: &StoreError) -> &'static str {
 /// There is no file, and none was made: the shell lines that make one.
 fn no_configuration(path: &Path) -> String {
     let folder = path.parent().unwrap_or(Path::new("/"));
-    let (file, folder) = (shell_quoted(path), shell_quoted(folder));
+    let (file, folder) = (shell::argument(path.as_os_str()), shell::argument(folder.as_os_str()));
     let mut message = format!("there is no configuration at {}; nothing was created. ", path.display());
     // Writing to a string cannot fail.
     let _ = write!(
@@ -65,16 +70,6 @@ fn no_configuration(path: &Path) -> String {
         "To begin with the packaged one:\n  mkdir -p {folder}\n  soong-agent config template > {file}\n  chmod go-w {file}"
     );
     message
-}
-
-/// A word for a POSIX shell. Paths that are not UTF-8 cannot be shown faithfully; they come out with replacement characters.
-fn shell_quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
-    if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -109,19 +104,5 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).expect("made"), "[model]\n");
         let location = agent_core::config::Location::default().config_path(&path);
         agent_core::config::inspect(&location.home_dir(path.parent().expect("parent"))).expect("loads");
-    }
-
-    #[test]
-    fn shell_words_are_quoted_only_where_needed() {
-        for (path, expected) in [
-            ("/home/u/.soong-agent", "/home/u/.soong-agent"),
-            ("/a b", "'/a b'"),
-            ("/it's", r"'/it'\''s'"),
-            ("~/x", "'~/x'"),
-            ("-x", "'-x'"),
-            ("", "''"),
-        ] {
-            assert_eq!(shell_quoted(Path::new(path)), expected);
-        }
     }
 }

@@ -5,6 +5,8 @@ use agent_core::event::{
     CallEnd, CompactCompleted, CompactFailed, ExtractionReason, MemoryExtractionCompleted, MemoryExtractionFailed,
     ModelFailed, ModelRetry, ResultKind, RunEnd,
 };
+use agent_core::message::Object;
+use agent_core::runtime::RunStatus;
 use agent_core::text::{escape_for_terminal, shorten};
 use agent_core::{EventType, RuntimeEvent};
 
@@ -35,6 +37,62 @@ pub(crate) fn outcome(end: &CallEnd) -> (&'static str, Colour, String) {
         None => call,
     };
     (mark, colour, line)
+}
+
+/// Before each line of what a command printed.
+pub(crate) const OUTPUT: &str = "       | ";
+/// So many lines of it are shown of a command that failed.
+const TAIL_LINES: usize = 10;
+/// Where a tool keeps the last that a command printed: in the views while it runs, and in the facts about one that failed.
+const TAILS: [&str; 2] = ["stdout_tail", "stderr_tail"];
+
+/// The last that a command printed, if it failed: a bounded number of lines, as one text each.
+pub(crate) fn tail(end: &CallEnd) -> Vec<String> {
+    let failed = matches!(end.kind, ResultKind::Failed | ResultKind::Aborted) || exit_code(end) != 0;
+    if failed { last_of(&end.metadata, TAIL_LINES) } else { Vec::new() }
+}
+
+/// The same of one that still runs, each behind a border.
+pub(crate) fn last_lines(view: &Object, most: usize) -> Vec<String> {
+    last_of(view, most).into_iter().map(|line| format!("{OUTPUT}{line}")).collect()
+}
+
+/// The last lines of both outputs: where both have many, half of each.
+fn last_of(facts: &Object, most: usize) -> Vec<String> {
+    let lines = TAILS.map(|key| {
+        let text = facts.get(key).and_then(|text| text.as_str()).unwrap_or_default();
+        text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>()
+    });
+    let [out, err] = lines.each_ref().map(Vec::len);
+    let err = err.min(most.div_ceil(2).max(most.saturating_sub(out)));
+    let shown = [out.min(most - err), err];
+    let tails = lines.iter().zip(shown).flat_map(|(lines, shown)| &lines[lines.len() - shown..]);
+    tails.map(|line| in_line(redrawn(line.trim_end()))).collect()
+}
+
+/// What is left of a line that was drawn over: what stands behind the last carriage return.
+fn redrawn(line: &str) -> &str {
+    line.rsplit('\r').next().unwrap_or(line)
+}
+
+/// That calls were not allowed, if any were: all of them, and those that nobody answered about.
+pub(crate) fn denied(denied: u64, unanswered: u64) -> Option<String> {
+    let were = |count: u64| format!("{} {} denied", counted(count, "call"), if count == 1 { "was" } else { "were" });
+    match (denied, unanswered) {
+        (0, _) => None,
+        (all, 0) => Some(were(all)),
+        (all, none) if none >= all => Some(format!("{}, because nobody answered", were(all))),
+        (all, none) => Some(format!("{}, {none} of them because nobody answered", were(all))),
+    }
+}
+
+/// How a run ended, where it did not end with an answer.
+pub(crate) fn how_it_ended(status: RunStatus) -> Option<&'static str> {
+    match status {
+        RunStatus::Aborted | RunStatus::Cancelled => Some("cancelled"),
+        RunStatus::Failed => Some("failed"),
+        _ => None,
+    }
 }
 
 /// Of a command that ran: a code that is not 0 is a result and no failure, but nothing to call "ok" either (RUN-13).

@@ -23,12 +23,14 @@ mod recap;
 mod replay;
 mod run;
 mod sessions;
+mod shell;
 mod signals;
 mod size;
 mod standing;
 mod status;
 mod stored;
 mod tools;
+mod usage;
 mod view;
 
 use std::process::ExitCode;
@@ -41,7 +43,10 @@ use crate::output::Output;
 
 fn main() -> ExitCode {
     forbid_inspection();
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => usage::with_tips(error).exit(),
+    };
     let mut output = Output::standard();
     let exit = match cli.command {
         Command::Run(arguments) => {

@@ -154,6 +154,7 @@ fn show(memories: &Memories, id: &str, output: &mut Output) -> Outcome {
     let mut text: String =
         facts.iter().map(|(name, value)| format!("{name:9} {value}").trim_end().to_owned() + "\n").collect();
     text.push_str(&format!("\n{}\n", escape_for_terminal(&entry.body)));
+    let text = output.page_look().page(&text);
     output.page(&text);
     Ok(Exit::Completed)
 }

@@ -1,17 +1,22 @@
 //! Where words go: answers to stdout, everything else to stderr (CLI-2).
 
+mod answer;
 mod columns;
 mod rows;
+mod status;
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 
-use agent_core::text::{escape_for_terminal, shorten};
+use agent_core::text::escape_for_terminal;
 use rustix::fs::fstat;
 use rustix::termios::{Winsize, tcgetwinsize};
 
 pub(crate) use columns::{Columns, GAP, widest};
-pub(crate) use rows::{Breaks, Width, wrapped};
+pub(crate) use rows::{Width, wrapped};
+
+use answer::Streamed;
+use status::Drawn;
 
 /// How stderr may look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,12 +44,16 @@ pub(crate) struct Output {
     both_in_one: bool,
     /// The answer stands in the middle of a line of what notes go to as well.
     mid_line: bool,
+    /// The answer in a file or pipe does not end with a line end yet.
+    unended: bool,
     /// Stdout takes no more; the run goes on without it.
     stdout_gone: bool,
     /// Something that belongs on stdout could not be written, though somebody may be waiting for it.
     lost: bool,
-    /// What was held back because the next delta may belong to it.
-    held: String,
+    /// The answer on a terminal, as far as it has come.
+    streamed: Streamed,
+    /// What is drawn over next.
+    drawn: Drawn,
 }
 
 impl Output {
@@ -63,9 +72,11 @@ impl Output {
             stdout: Box::new(stdout),
             stderr: Box::new(stderr),
             mid_line: false,
+            unended: false,
             stdout_gone: false,
             lost: false,
-            held: String::new(),
+            streamed: Streamed::default(),
+            drawn: Drawn::default(),
         }
     }
 
@@ -81,28 +92,26 @@ impl Output {
             ambiguous_is_wide: false,
             both_in_one: false,
             mid_line: false,
+            unended: false,
             stdout_gone: false,
             lost: false,
-            held: String::new(),
+            streamed: Streamed::default(),
+            drawn: Drawn::default(),
         }
     }
 
-    /// Text of the answer: on a terminal a piece, elsewhere all of it. On a terminal escapes lose their power; into a file it
-    /// goes as it is, but for escapes.
+    /// Text of the answer: on a terminal a piece, elsewhere all of it. On a terminal escapes lose their power, and words that do
+    /// not fit go on the next row; into a file it goes as it is, but for escapes.
     pub(crate) fn answer(&mut self, text: &str) {
         if !self.answer_on_terminal {
-            // Not a byte is added to it (DEC-26); the next note ends the line.
-            self.mid_line = self.both_in_one && !text.is_empty() && !text.ends_with('\n');
+            if !text.is_empty() {
+                self.unended = !text.ends_with('\n');
+                self.mid_line = self.both_in_one && self.unended;
+            }
             return self.write_stdout(&without_controls(text));
         }
-        // A character that joins its neighbours is only ordinary together with them, so the end is held back.
-        let mut whole = std::mem::take(&mut self.held);
-        whole.push_str(text);
-        let end = whole.rfind(|c: char| c.is_ascii()).map_or(0, |at| at + 1);
-        if whole.len() - end <= 256 {
-            self.held = whole.split_off(end);
-        }
-        let shown = escape_for_terminal(&whole).into_owned();
+        let width = self.width_of_stdout();
+        let shown = self.streamed.push(text, width);
         self.show_answer(&shown);
     }
 
@@ -113,10 +122,10 @@ impl Output {
         }
     }
 
-    /// The answer, or a part of it, is complete.
+    /// What the model says is complete for now.
     pub(crate) fn end_answer(&mut self) {
-        let held = std::mem::take(&mut self.held);
-        let shown = escape_for_terminal(&held).into_owned();
+        let width = self.width_of_stdout();
+        let shown = self.streamed.finish(width);
         self.show_answer(&shown);
         if self.answer_on_terminal && self.mid_line {
             self.write_stdout("\n");
@@ -124,37 +133,62 @@ impl Output {
         }
     }
 
-    /// A line for people.
-    pub(crate) fn note(&mut self, line: &str) {
-        self.break_line();
-        self.write_stderr(&format!("{}\n", below(&escape_for_terminal(line))));
+    /// Nothing more comes: what holds the answer ends with a line end, as a text file does (DEC-26).
+    pub(crate) fn close_answer(&mut self) {
+        if std::mem::take(&mut self.unended) {
+            self.mid_line = false;
+            self.write_stdout("\n");
+        }
     }
 
-    /// A line whose beginning is coloured where colours are.
+    /// A line for people.
+    pub(crate) fn note(&mut self, line: &str) {
+        let rows = self.laid_out("", line);
+        self.rows(&rows);
+    }
+
+    /// A line whose beginning is coloured where colours are. On a terminal what does not fit goes on below the line, not below the
+    /// mark, where words of others in it could look like a line of ours.
     pub(crate) fn marked(&mut self, mark: &str, colour: Colour, line: &str) {
-        self.marked_rows(mark, colour, &[format!("{mark} {}", below(&escape_for_terminal(line)))]);
+        let rows = self.laid_out(&format!("{mark} "), line);
+        self.marked_rows(mark, colour, &rows);
     }
 
     /// Text of the model among our notes, with a border: it could be written so as to look like a note or a question.
     pub(crate) fn quoted(&mut self, text: &str) {
+        self.bordered("> ", text);
+    }
+
+    /// Lines of others, each behind a border.
+    pub(crate) fn bordered(&mut self, border: &str, text: &str) {
         for line in escape_for_terminal(text).split('\n') {
             let rows = match self.notes_on_terminal {
-                true => wrapped("> ", "> ", line, self.width(), Breaks::AtWords),
-                false => vec![format!("> {line}")],
+                true => wrapped(border, border, line, self.width()),
+                false => vec![format!("{border}{line}")],
             };
             self.rows(&rows);
         }
     }
 
-    /// A marked line with words of others in it: on a terminal what does not fit goes on below the line, not below
-    /// the mark, where it could look like a line of ours.
-    pub(crate) fn marked_wrapped(&mut self, mark: &str, colour: Colour, line: &str) {
-        if !self.notes_on_terminal {
-            return self.marked(mark, colour, line);
-        }
-        let (first, rest) = (format!("{mark} "), " ".repeat(mark.len() + 1));
+    /// The rows of a line behind what it begins with; further lines of it are set in.
+    fn laid_out(&self, first: &str, line: &str) -> Vec<String> {
         let line = escape_for_terminal(line);
-        self.marked_rows(mark, colour, &wrapped(&first, &rest, &line, self.width(), Breaks::AtWords));
+        if !self.notes_on_terminal {
+            return vec![format!("{first}{}", below(&line))];
+        }
+        let width = self.width();
+        let rest = " ".repeat(first.len().max(SET_IN.len()));
+        let mut lines = line.split('\n');
+        // Columns go on below each other also where nothing stands before the line.
+        let head = lines.next().unwrap_or_default();
+        let mut rows = wrapped_below(first, &rest, head, width);
+        for line in lines {
+            rows.extend(match line.strip_prefix(SET_IN) {
+                Some(command) => command_rows(SET_IN, command, width),
+                None => wrapped(SET_IN, SET_IN, line, width),
+            });
+        }
+        rows
     }
 
     /// Rows that are ready to be printed, the first of which begins with the mark.
@@ -190,12 +224,42 @@ impl Output {
         self.write_stderr(text);
     }
 
-    /// Draws over the current line of a live terminal.
-    pub(crate) fn status(&mut self, line: &str) {
+    /// An id, which is never broken.
+    pub(crate) fn id(&mut self, what: &str, id: &str) {
+        let rows = match self.notes_on_terminal {
+            true => wrapped(what, SET_IN, id, self.width()),
+            false => vec![format!("{what}{id}")],
+        };
+        self.rows(&rows);
+    }
+
+    /// Something to type, behind what it begins with, so that it can be copied: where it does not fit on a row it goes on as a
+    /// shell reads it.
+    pub(crate) fn command(&mut self, what: &str, command: &str) {
+        let command = escape_for_terminal(command);
+        let whole = format!("{what} {command}");
+        if !self.notes_on_terminal || self.width().of_all(&whole) <= self.width().usable() {
+            return self.rows(&[whole]);
+        }
+        let mut rows = vec![what.to_owned()];
+        rows.extend(command_rows(SET_IN, &command, self.width()));
+        self.rows(&rows);
+    }
+
+    /// Draws over the last lines of a live terminal that were drawn so; the first has the seconds at its end. Of each what does not
+    /// fit is left out, since a line that wraps cannot be drawn over.
+    pub(crate) fn status(&mut self, what: &str, seconds: u64, lines: &[String]) {
         if self.style.live && !self.mid_line {
-            // A line that wraps cannot be drawn over.
-            let line = escape_for_terminal(line);
-            self.write_stderr(&format!("\r\x1b[2K{}", shorten(&line, columns().saturating_sub(1))));
+            let text = self.drawn.over(what, seconds, lines, columns());
+            self.write_stderr(&text);
+        }
+    }
+
+    /// Wipes those away.
+    pub(crate) fn wipe_status(&mut self) {
+        if self.style.live && !self.mid_line {
+            let text = self.drawn.wiped();
+            self.write_stderr(&text);
         }
     }
 
@@ -206,8 +270,11 @@ impl Output {
 
     /// How pages are to look.
     pub(crate) fn page_look(&self) -> Look {
-        let width = || Width::new(columns_of(&[tcgetwinsize(io::stdout())]), self.ambiguous_is_wide);
-        Look { width: self.answer_on_terminal.then(width), colour: self.page_colour }
+        Look { width: self.answer_on_terminal.then(|| self.width_of_stdout()), colour: self.page_colour }
+    }
+
+    fn width_of_stdout(&self) -> Width {
+        Width::new(columns_of(&[tcgetwinsize(io::stdout())]), self.ambiguous_is_wide)
     }
 
     /// Whether stdout takes nothing any more, so that the rest of a page is for nobody.
@@ -222,6 +289,7 @@ impl Output {
 
     fn break_line(&mut self) {
         if std::mem::take(&mut self.mid_line) {
+            self.unended = false;
             self.write_stderr("\n");
         }
     }
@@ -247,6 +315,46 @@ impl Output {
     }
 }
 
+/// Further lines and rows of a note are set in so far.
+const SET_IN: &str = "  ";
+/// More blanks before a line are not repeated before its next rows.
+const MOST_SET_IN: usize = 12;
+
+/// A line whose rows go on below it.
+fn wrapped_below(first: &str, rest: &str, line: &str, width: Width) -> Vec<String> {
+    if first.len() == rest.len() {
+        return wrapped(first, rest, line, width);
+    }
+    // What is longer than nothing before the first row is no part of the line.
+    let mut rows = wrapped(rest, rest, line, width);
+    if let Some(row) = rows.first_mut() {
+        *row = format!("{first}{}", row.strip_prefix(rest).unwrap_or(row));
+    }
+    rows
+}
+
+/// A command as rows that a shell reads as one line.
+fn command_rows(indent: &str, command: &str, width: Width) -> Vec<String> {
+    const GOES_ON: &str = " \\";
+    let rows = wrapped(indent, indent, command, width);
+    if rows.len() < 2 {
+        return rows;
+    }
+    let narrower = width.narrower(GOES_ON.len());
+    // An id is copied as a whole.
+    let longest = command.split(' ').map(|word| width.of_all(word)).max().unwrap_or(0);
+    let indent = if longest > narrower.usable().saturating_sub(indent.len()) { "" } else { indent };
+    let mut rows = wrapped(indent, indent, command, narrower);
+    let last = rows.len() - 1;
+    // Behind a blank a word ends. A word that is longer than a row goes on at the border, as it must.
+    for row in &mut rows[..last] {
+        let ends = row.ends_with(' ');
+        row.truncate(row.trim_end().len());
+        row.push_str(if ends { GOES_ON } else { "\\" });
+    }
+    rows
+}
+
 /// How text on stdout may look.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Look {
@@ -260,9 +368,19 @@ impl Look {
     /// A line as rows, as they may be printed; see [`wrapped`].
     pub(crate) fn rows(self, first: &str, rest: &str, line: &str) -> Vec<String> {
         match self.width {
-            Some(width) => wrapped(first, rest, line, width, Breaks::AtWords),
+            Some(width) => wrapped(first, rest, line, width),
             None => vec![format!("{first}{line}")],
         }
+    }
+
+    /// A page of lines as it may be printed: what does not fit goes on below its line. The page is escaped.
+    pub(crate) fn page(self, page: &str) -> String {
+        let rows = page.lines().flat_map(|line| {
+            let indent = line.len() - line.trim_start_matches([' ', '-', '|']).len();
+            let (first, rest) = line.split_at(indent.min(MOST_SET_IN));
+            self.rows(first, &" ".repeat(first.len()), rest)
+        });
+        rows.map(|row| row + "\n").collect()
     }
 
     /// A word in its colour, where colours are.

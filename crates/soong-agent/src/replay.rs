@@ -5,18 +5,20 @@ mod rows;
 mod timeline;
 mod which;
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use agent_core::archive::{Archive, SessionListing, Standing, TimelineOptions};
 use agent_core::id::{RunId, SessionId};
+use agent_core::permission::path_from_text;
 use agent_core::session::{AgentInfo, SessionInfo};
-use agent_core::text::quote_argv;
 
 use crate::cli::ReplayArguments;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::lines::{counted, one_line, whole_line};
 use crate::moment;
 use crate::output::{Look, Output};
+use crate::shell;
 use crate::standing;
 use crate::stored::{self, REPAIR, Which, below_home, nothing_yet};
 use context::{Contexts, Ending};
@@ -31,7 +33,7 @@ pub(crate) fn run(arguments: ReplayArguments, output: &mut Output) -> Outcome {
     }
     let nothing = |path: &Path, _: &mut Output| Err(nothing_yet(path));
     stored::look(output, nothing, async |archive, output| {
-        let session = which.clone().find(archive, arguments.path.as_deref()).await?;
+        let session = which.clone().found(archive, arguments.path.as_deref(), output).await?;
         match &part {
             Part::Request(run, turn) => {
                 let run = run.find(archive, &session).await?;
@@ -181,6 +183,7 @@ async fn timeline(
             return Ok(Exit::Completed);
         }
     }
+    output.page(&timeline.end(session));
     output.page(&told.children().iter().map(child).collect::<String>());
     if arguments.debug {
         output.page(&told.internal().iter().map(child).collect::<String>());
@@ -214,10 +217,12 @@ fn header(listing: &SessionListing, look: Look) -> String {
         ("time   ", format!("{between} ({ago})")),
         ("runs   ", one_line(&runs)),
     ];
-    // An id is never broken.
-    let mut text = format!("session {}\n", session.session_id);
-    for (label, fact) in facts {
-        for row in look.rows(&format!("{label} "), "        ", &fact) {
+    let id = session.session_id.to_string();
+    let mut text = String::new();
+    // An id has a row of its own where it would be broken.
+    let facts = facts.iter().map(|(label, fact)| (format!("{label} "), "        ", fact));
+    for (first, rest, fact) in std::iter::once(("session ".to_owned(), "  ", &id)).chain(facts) {
+        for row in look.rows(&first, rest, fact) {
             text.push_str(&row);
             text.push('\n');
         }
@@ -236,16 +241,17 @@ fn ending(listing: &SessionListing, open: bool) -> Ending {
 
 /// The words that do, from the current folder.
 fn how_to_go_on(session: &SessionInfo) -> String {
-    if !Path::new(&session.cwd).is_dir() {
+    let project = path_from_text(&session.cwd);
+    if !project.is_dir() {
         let folder = whole_line(&below_home(&session.cwd));
         return format!("it cannot be gone on with, because its project folder {folder} is gone");
     }
-    let mut words = vec!["soong-agent".to_owned(), "run".to_owned()];
+    let mut words = vec![OsStr::new("soong-agent"), OsStr::new("run")];
     if stored::project_folder(None).ok().as_ref() != Some(&session.cwd) {
-        words.extend(["--path".to_owned(), session.cwd.clone()]);
+        words.extend([OsStr::new("--path"), project.as_os_str()]);
     }
-    words.extend(["--session-id".to_owned(), session.session_id.to_string()]);
-    format!("go on with: {} \"…\"", quote_argv(&words))
+    words.extend([OsStr::new("--session-id"), OsStr::new(session.session_id.as_str())]);
+    format!("go on with: {} \"…\"", shell::typed(words))
 }
 
 /// A child agent, in a line (STO-9).

@@ -1,5 +1,6 @@
 //! `soong-agent run`.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,8 +8,9 @@ use agent_core::error::{ErrorPayload, RuntimeError, StoreError};
 use agent_core::event::EventStream;
 use agent_core::event::ToolDenied;
 use agent_core::id::SessionId;
+use agent_core::permission::path_from_text;
 use agent_core::runtime::Background;
-use agent_core::text::quote_argv;
+use agent_core::session::project_name;
 use agent_core::{AgentRuntime, EventType, PermissionDecision, RunHandle, RuntimeEvent, StartOptions};
 use tokio::sync::mpsc;
 
@@ -18,10 +20,11 @@ use crate::limits;
 use crate::lines;
 use crate::message::{self, Message};
 use crate::output::{Colour, Output};
-use crate::prompt::{self, Answer, Asker, Channel, Question};
+use crate::prompt::{self, Answer, Answered, Asker, Channel, Question};
 use crate::recap;
+use crate::shell;
 use crate::signals::{Signals, survive_file_size_limit, watch_from_outside};
-use crate::stored::{Which, opening};
+use crate::stored::{self, Which, opening};
 use crate::view::View;
 
 /// How often the status line is drawn.
@@ -35,14 +38,27 @@ const REMEMBERING: &str = "finding out what to remember";
 const NOT_REMEMBERED: &str = "nothing is remembered yet: finding out what to remember takes more than 3 s; it is tried again after \
     this session's next run";
 
-pub(crate) fn run(arguments: RunArguments, output: &mut Output) -> Outcome {
+/// So many files with something wrong are named by a run.
+const FILE_PROBLEMS: usize = 5;
+
+/// What is said where a script has given something that nobody read (DEC-203).
+const UNREAD: &str = "what is on stdin was not read to its end: there it is read for answers to questions only. `soong-agent run -` \
+    reads a message from there; what needs nothing from it, as in a loop over lines: </dev/null";
+
+pub(crate) fn run(mut arguments: RunArguments, output: &mut Output) -> Outcome {
     let session = arguments.session_id.as_deref().map(|id| Which::parse("--session-id", id)).transpose()?;
     let message = message::read(arguments.message)?;
-    let started_by = started_by(arguments.path.as_deref());
     let runtime = limits::runtime()?;
     let outcome = runtime.block_on(async {
         survive_file_size_limit();
         watch_from_outside();
+        if session == Some(Which::Last) && arguments.path.is_none() {
+            arguments.path = stored::project_above().await;
+            if let Some(project) = &arguments.path {
+                output.note(&stored::lies_in(&project_name(project)));
+            }
+        }
+        let started_by = started_by(arguments.path.as_deref());
         let (asker, questions) = Asker::channel();
         let channel = Channel::for_message(message.from_stdin);
         let debug = wants_raw_exchanges();
@@ -89,11 +105,11 @@ fn started_by(path: Option<&Path>) -> String {
     if let Some(wrapper) = std::env::var("SOONG_AGENT_STARTED_BY").ok().filter(|words| !words.trim().is_empty()) {
         return wrapper;
     }
-    let mut words = vec!["soong-agent".to_owned(), "run".to_owned()];
+    let mut words = vec![OsStr::new("soong-agent"), OsStr::new("run")];
     if let Some(path) = path {
-        words.extend(["--path".to_owned(), path.to_string_lossy().into_owned()]);
+        words.extend([OsStr::new("--path"), path.as_os_str()]);
     }
-    quote_argv(&words)
+    shell::typed(words)
 }
 
 /// How a run is left.
@@ -141,7 +157,7 @@ fn not_started(error: RuntimeError) -> Failure {
         RuntimeError::Store(StoreError::SessionActive { .. }) => {
             ", or leave --session-id out and begin another session"
         }
-        RuntimeError::OtherProject { cwd, .. } if !Path::new(cwd).is_dir() => {
+        RuntimeError::OtherProject { cwd, .. } if !path_from_text(cwd).is_dir() => {
             "; its folder is gone: if it was moved, `soong-agent sessions move SESSION PATH` takes the session along"
         }
         _ => "",
@@ -163,7 +179,7 @@ async fn drive(
     let start = agent.start(message.text, StartOptions { session_id, mode: None });
     let run = opening(start, output).await.map_err(not_started)?;
     if let Some(recap) = recap {
-        output.marked_wrapped(recap::MARK, Colour::Dim, &recap);
+        output.marked(recap::MARK, Colour::Dim, &recap);
     }
     let events = run.events(false).map_err(|error| Failure::failed(error.to_string()))?;
     let mut face = Face {
@@ -174,11 +190,12 @@ async fn drive(
         signals,
         questions,
         told_why_nobody_is_asked: false,
+        told_what_files_are_wrong: false,
         cancelled_by: None,
         leaving: false,
         last: None,
     };
-    face.watch(events).await?;
+    face.watch(agent, events).await?;
     Ok(face.leave(agent).await)
 }
 
@@ -192,6 +209,8 @@ struct Face<'o> {
     questions: mpsc::Receiver<Question>,
     /// It is said once.
     told_why_nobody_is_asked: bool,
+    /// That as well.
+    told_what_files_are_wrong: bool,
     cancelled_by: Option<u8>,
     /// The user cancelled twice.
     leaving: bool,
@@ -201,14 +220,19 @@ struct Face<'o> {
 
 impl Face<'_> {
     /// Until the run has ended, or must be left.
-    async fn watch(&mut self, mut events: EventStream) -> Result<(), Failure> {
+    async fn watch(&mut self, agent: &AgentRuntime, mut events: EventStream) -> Result<(), Failure> {
         let mut ticks = tokio::time::interval(TICK);
         while !self.leaving {
             tokio::select! {
                 biased;
                 number = self.signals.next() => self.cancel(number),
                 event = events.next() => match event {
-                    Ok(Some(event)) => self.see(event),
+                    Ok(Some(event)) => {
+                        if event.event_type == EventType::ModelStarted {
+                            self.say_what_files_are_wrong(agent);
+                        }
+                        self.see(event);
+                    }
                     Ok(None) => return Ok(()),
                     Err(error) => return Err(Failure::failed(format!("the run cannot be watched any further: {error}"))),
                 },
@@ -217,6 +241,20 @@ impl Face<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Before the first request, which is made of what could be read.
+    fn say_what_files_are_wrong(&mut self, agent: &AgentRuntime) {
+        if std::mem::replace(&mut self.told_what_files_are_wrong, true) {
+            return;
+        }
+        let problems = agent.file_problems();
+        for problem in problems.iter().take(FILE_PROBLEMS) {
+            self.view.note(problem);
+        }
+        if let more @ 1.. = problems.len().saturating_sub(FILE_PROBLEMS) {
+            self.view.note(&format!("{more} more files with something wrong: soong-agent config check"));
+        }
     }
 
     fn see(&mut self, event: RuntimeEvent) {
@@ -232,6 +270,11 @@ impl Face<'_> {
 
     async fn ask(&mut self, (request, answer): Question) {
         self.view.settle();
+        if let Some(decision) = self.channel.never_asked() {
+            // The run may have been cancelled meanwhile; then nobody waits for it.
+            let _ = answer.send(decision);
+            return;
+        }
         self.channel.forget_typed_ahead();
         prompt::show(&request, self.view.output);
         let mut reading = match Answer::read(&self.channel) {
@@ -242,7 +285,7 @@ impl Face<'_> {
                 return;
             }
         };
-        let decision = tokio::select! {
+        let Answered { decision, note } = tokio::select! {
             biased;
             number = self.signals.next() => {
                 // Ctrl-C at the prompt is a denial and the end of the run (CLI-06 c).
@@ -251,16 +294,15 @@ impl Face<'_> {
             }
             decision = reading.decision() => decision,
         };
-        if let Some(what) = decision.metadata.get(PermissionDecision::UNANSWERED) {
-            let what = what.as_str().unwrap_or_default().to_owned();
+        if decision.metadata.contains_key(PermissionDecision::UNANSWERED) {
             self.view.output.ask("\n");
-            self.view.note(&format!("denied, because nobody answered: {what}"));
-        } else if !matches!(self.channel, Channel::Terminal(_)) && !std::io::IsTerminal::is_terminal(&std::io::stdin())
-        {
-            // On a terminal the person has seen what they typed; in a script's log it would be missing.
+        } else if !self.channel.is_seen() {
+            // In a script's log what was answered would be missing.
             self.view.output.ask(&format!("{}\n", prompt::words(decision.decision)));
         }
-        // The run may have been cancelled meanwhile; then nobody waits for it.
+        if let Some(note) = note {
+            self.view.note(&note);
+        }
         let _ = answer.send(decision);
     }
 
@@ -275,6 +317,9 @@ impl Face<'_> {
     }
 
     fn say_what_is_left(&mut self) {
+        if self.channel.is_unread() {
+            self.view.note(UNREAD);
+        }
         let session = self.run.session_id();
         if self.wanted.debug {
             self.view.where_exchanges_are(session);

@@ -10,18 +10,34 @@ const FRAMES: [&str; 4] = ["-", "\\", "|", "/"];
 #[derive(Debug)]
 pub(crate) struct Status {
     what: Option<(String, Instant)>,
+    /// What it has to show for itself.
+    lines: Vec<String>,
     drawn: bool,
     frame: usize,
 }
 
+/// What is to be drawn.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Shown<'a> {
+    pub(crate) what: String,
+    pub(crate) seconds: u64,
+    pub(crate) lines: &'a [String],
+}
+
 impl Status {
     pub(crate) fn new() -> Self {
-        Self { what: None, drawn: false, frame: 0 }
+        Self { what: None, lines: Vec::new(), drawn: false, frame: 0 }
     }
 
     /// Something begins.
     pub(crate) fn begin(&mut self, what: impl Into<String>, now: Instant) {
         self.what = Some((what.into(), now));
+        self.lines.clear();
+    }
+
+    /// It has something to show.
+    pub(crate) fn shows(&mut self, lines: Vec<String>) {
+        self.lines = lines;
     }
 
     /// It is over.
@@ -29,22 +45,23 @@ impl Status {
         self.what = None;
     }
 
-    /// The line to draw, if there is one to draw or to wipe away.
-    pub(crate) fn line(&mut self, now: Instant) -> Option<String> {
-        match &self.what {
-            Some((what, since)) if now.duration_since(*since) >= PATIENCE => {
-                self.drawn = true;
-                self.frame = (self.frame + 1) % FRAMES.len();
-                let seconds = now.duration_since(*since).as_secs();
-                Some(format!("{} {what} {seconds} s", FRAMES[self.frame]))
-            }
-            _ => self.wipe(),
-        }
+    /// What to draw, if something has been going on for long enough.
+    pub(crate) fn shown(&mut self, now: Instant) -> Option<Shown<'_>> {
+        let (what, since) = self.what.as_ref().filter(|(_, since)| now.duration_since(*since) >= PATIENCE)?;
+        self.drawn = true;
+        self.frame = (self.frame + 1) % FRAMES.len();
+        let what = format!("{} {what}", FRAMES[self.frame]);
+        Some(Shown { what, seconds: now.duration_since(*since).as_secs(), lines: &self.lines })
     }
 
-    /// An empty line, if one was drawn.
-    pub(crate) fn wipe(&mut self) -> Option<String> {
-        std::mem::take(&mut self.drawn).then(String::new)
+    /// Whether something is drawn.
+    pub(crate) fn is_drawn(&self) -> bool {
+        self.drawn
+    }
+
+    /// Whether something was drawn that has to be wiped away.
+    pub(crate) fn wipe(&mut self) -> bool {
+        std::mem::take(&mut self.drawn)
     }
 }
 
@@ -56,12 +73,15 @@ mod tests {
     fn short_waits_show_nothing() {
         let start = Instant::now();
         let mut status = Status::new();
-        assert_eq!(status.line(start), None);
+        assert_eq!(status.shown(start), None);
         status.begin("waiting for the model", start);
-        assert_eq!(status.line(start + Duration::from_millis(100)), None);
-        assert_eq!(status.line(start + Duration::from_secs(3)).as_deref(), Some("\\ waiting for the model 3 s"));
+        assert_eq!(status.shown(start + Duration::from_millis(100)), None);
+        assert!(!status.wipe());
+        let what = "\\ waiting for the model".to_owned();
+        assert_eq!(status.shown(start + Duration::from_secs(3)), Some(Shown { what, seconds: 3, lines: &[] }));
         status.end();
-        assert_eq!(status.line(start + Duration::from_secs(4)).as_deref(), Some(""));
-        assert_eq!(status.line(start + Duration::from_secs(5)), None);
+        assert_eq!(status.shown(start + Duration::from_secs(4)), None);
+        assert!(status.wipe());
+        assert!(!status.wipe());
     }
 }

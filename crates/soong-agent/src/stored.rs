@@ -7,6 +7,7 @@ use agent_core::archive::{self, Archive, SessionFilter};
 use agent_core::config::Location;
 use agent_core::error::BuildError;
 use agent_core::id::SessionId;
+use agent_core::permission::path_from_text;
 use agent_core::session::project_name;
 
 use crate::exit::{Failure, Outcome};
@@ -75,25 +76,92 @@ impl Which {
         session_id(place, text).map(Self::Id)
     }
 
-    /// Its id; `last` is that of a project.
+    /// Its id; `last` is that of a project, by default of the one that holds the current folder.
     pub(crate) async fn find(self, archive: &Archive, project: Option<&Path>) -> Result<SessionId, Failure> {
         match self {
             Self::Id(written) => whole(archive, written).await,
             Self::Last => {
-                let project = project_folder(project)?;
-                let filter = SessionFilter { cwd: Some(project.clone()) };
-                let latest = archive.list_sessions(&filter, 1, 0).await?.pop();
-                match latest.ok_or_else(|| no_session_of(&project))? {
-                    Ok(latest) => Ok(latest.summary.session.session_id),
-                    Err(damaged) => Err(Failure::failed(format!(
-                        "the latest session of {project}, {}, is damaged: {}; name the one that is meant, or: {REPAIR}",
-                        whole_line(&damaged.session),
-                        damaged.error.payload().message
-                    ))),
-                }
+                let folder = project_folder(project)?;
+                let latest = match project {
+                    Some(_) => latest(archive, &folder).await?,
+                    None => held(archive, &folder).await?.map(|(_, session)| session),
+                };
+                latest.ok_or_else(|| no_session_of(&folder))
             }
         }
     }
+
+    /// The same, and where `last` is of a project above the current folder, a line says so.
+    pub(crate) async fn found(
+        self,
+        archive: &Archive,
+        project: Option<&Path>,
+        output: &mut Output,
+    ) -> Result<SessionId, Failure> {
+        if self == Self::Last && project.is_none() {
+            let folder = project_folder(None)?;
+            let (holder, session) = held(archive, &folder).await?.ok_or_else(|| no_session_of(&folder))?;
+            if holder != folder {
+                output.note(&lies_in(&holder));
+            }
+            return Ok(session);
+        }
+        self.find(archive, project).await
+    }
+}
+
+/// The project above the current folder whose session `last` is, where the folder itself has none: a run takes place there.
+pub(crate) async fn project_above() -> Option<PathBuf> {
+    let folder = project_folder(None).ok()?;
+    // What cannot be opened is told by the run.
+    let archive = archive::open(&Location::default()).await.ok()?;
+    let found = held(&archive, &folder).await;
+    archive.close().await;
+    let (holder, _) = found.ok()??;
+    (holder != folder).then(|| path_from_text(&holder))
+}
+
+/// That a session belongs to a project above the current folder.
+pub(crate) fn lies_in(project: &str) -> String {
+    format!("this folder has no session of its own; it lies in the project {}", whole_line(&below_home(project)))
+}
+
+async fn latest(archive: &Archive, project: &str) -> Result<Option<SessionId>, Failure> {
+    let filter = SessionFilter { cwd: Some(project.to_owned()) };
+    match archive.list_sessions(&filter, 1, 0).await?.pop() {
+        None => Ok(None),
+        Some(Ok(latest)) => Ok(Some(latest.summary.session.session_id)),
+        Some(Err(damaged)) => Err(Failure::failed(format!(
+            "the latest session of {project}, {}, is damaged: {}; name the one that is meant, or: {REPAIR}",
+            whole_line(&damaged.session),
+            damaged.error.payload().message
+        ))),
+    }
+}
+
+/// The nearest project with a session that is, or holds, a folder, and that session.
+async fn held(archive: &Archive, folder: &str) -> Result<Option<(String, SessionId)>, Failure> {
+    for folder in holders(&path_from_text(folder), home().as_deref()) {
+        let project = project_name(folder);
+        if let Some(session) = latest(archive, &project).await? {
+            return Ok(Some((project, session)));
+        }
+    }
+    Ok(None)
+}
+
+/// A folder, and those above it that may be its project: no further than to a repository's root, and neither the user's home nor
+/// the root of the file system, of which everything is a part.
+fn holders<'p>(folder: &'p Path, home: Option<&Path>) -> Vec<&'p Path> {
+    let mut holders = vec![folder];
+    let above = folder.ancestors().zip(folder.ancestors().skip(1));
+    for (below, above) in above {
+        if below.join(".git").symlink_metadata().is_ok() || Some(above) == home || above.parent().is_none() {
+            break;
+        }
+        holders.push(above);
+    }
+    holders
 }
 
 /// The session that is called so or, if there is none, the one that begins so. One that is not there is for whoever looks it
@@ -178,8 +246,11 @@ fn real(path: &Path) -> PathBuf {
 
 /// A folder as people write it: their home is `~`.
 pub(crate) fn below_home(folder: &str) -> String {
-    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    under(folder, home.as_deref())
+    under(folder, home().as_deref())
+}
+
+fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
 fn under(folder: &str, home: Option<&Path>) -> String {
@@ -201,6 +272,25 @@ mod tests {
             assert_eq!(under(folder, home), shown);
         }
         assert_eq!(under("/home/u", None), "/home/u");
+    }
+
+    /// FND-73: what may be the project of a folder.
+    #[test]
+    fn projects_above() {
+        let root = agent_testkit::scratch("projects-above");
+        let deep = root.join("home/work/repository/src/deep");
+        std::fs::create_dir_all(&deep).unwrap();
+        std::fs::create_dir(root.join("home/work/repository/.git")).unwrap();
+        let names = |folder: &Path, home: Option<&Path>| -> Vec<String> {
+            let below = holders(folder, home).into_iter().filter_map(|it| it.strip_prefix(&root).ok());
+            below.map(|it| it.display().to_string()).collect()
+        };
+        let repository = ["home/work/repository/src/deep", "home/work/repository/src", "home/work/repository"];
+        assert_eq!(names(&deep, None), repository);
+        assert_eq!(names(&root.join("home/work/other"), Some(&root.join("home"))), ["home/work/other", "home/work"]);
+        assert_eq!(names(&root.join("home"), Some(&root.join("home")))[0], "home", "the home itself, if one is there");
+        assert_eq!(holders(Path::new("/a/b"), None), [Path::new("/a/b"), Path::new("/a")]);
+        assert_eq!(holders(Path::new("/"), None), [Path::new("/")]);
     }
 
     #[test]

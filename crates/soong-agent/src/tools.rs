@@ -1,22 +1,23 @@
 //! `soong-agent tools [NAME]`.
 
 use agent_core::config::Location;
-use agent_core::text::{escape_for_terminal, shorten};
+use agent_core::text::escape_for_terminal;
 use agent_core::tool::{self, ToolStatus};
 
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output::Output;
+use crate::output::{Look, Output};
 
-/// Room for a tool's description beside the other columns of a line.
-const DESCRIPTION_COLUMNS: usize = 72;
+/// A description gets at least so many columns; where it would not, it goes below the name.
+const DESCRIPTION: usize = 28;
 
 pub(crate) fn run(name: Option<&str>, output: &mut Output) -> Outcome {
     let tools = tool::inspect(&Location::default())?;
+    let look = output.page_look();
     let page = match name {
-        None => list(&tools),
-        Some(name) => page(found(name, &tools).ok_or_else(|| unknown(name, &tools))?),
+        None => list(&tools, look),
+        Some(name) => look.page(&escape_for_terminal(&page(found(name, &tools).ok_or_else(|| unknown(name, &tools))?))),
     };
-    output.page(&escape_for_terminal(&page));
+    output.page(&page);
     Ok(Exit::Completed)
 }
 
@@ -30,22 +31,50 @@ fn found<'t>(name: &str, tools: &'t [ToolStatus]) -> Option<&'t ToolStatus> {
 /// Why a tool that nothing forbids is not there.
 const NOTHING_TO_LOAD: &str = "there is nothing for it to load yet";
 
-fn list(tools: &[ToolStatus]) -> String {
-    let width = tools.iter().map(|tool| tool.definition.name.len()).max().unwrap_or(0);
-    let mut text = String::new();
+fn list(tools: &[ToolStatus], look: Look) -> String {
+    let names = tools.iter().map(|tool| tool.definition.name.len()).max().unwrap_or(0);
+    let beside = names + ASKS + 4;
+    let is_narrow = look.width.is_some_and(|width| width.usable() < beside + DESCRIPTION);
+    let mut rows = Vec::new();
     for tool in tools {
-        let about = match tool.withheld {
-            Some(why) => format!("not available: {why}"),
-            None if tool.nothing_to_load => format!("not offered: {NOTHING_TO_LOAD}"),
-            None => {
-                let asks = if tool.asks { "asks first" } else { "no asking" };
-                format!("{asks:10}  {}", shorten(&tool.definition.description, DESCRIPTION_COLUMNS))
-            }
+        let (asks, about) = match tool.withheld {
+            Some(why) => (None, format!("not available: {why}")),
+            None if tool.nothing_to_load => (None, format!("not offered: {NOTHING_TO_LOAD}")),
+            None if tool.asks => (Some("asks first"), first_sentence(&tool.definition.description)),
+            None => (Some("no asking"), first_sentence(&tool.definition.description)),
         };
-        text.push_str(&format!("{:width$}  {about}\n", tool.definition.name));
+        let name = &tool.definition.name;
+        let about = escape_for_terminal(&about);
+        if is_narrow {
+            let asks = asks.map(|asks| format!("  {asks}")).unwrap_or_default();
+            rows.extend(look.rows("", "  ", &format!("{name}{asks}")));
+            rows.extend(look.rows("    ", "    ", &about));
+            continue;
+        }
+        let first = match asks {
+            Some(asks) => format!("{name:names$}  {asks:ASKS$}  "),
+            None => format!("{name:names$}  "),
+        };
+        rows.extend(look.rows(&first, &" ".repeat(first.len()), &about));
     }
-    text.push_str("\nWhatever touches sensitive files asks first. `soong-agent tools NAME` shows what a tool takes.\n");
+    let mut text: String = rows.into_iter().map(|row| row.trim_end().to_owned() + "\n").collect();
+    text.push('\n');
+    text.push_str(&look.page(FOOT));
     text
+}
+
+/// How wide the column is that says whether a tool asks.
+const ASKS: usize = "asks first".len();
+/// Below the list.
+const FOOT: &str = "Whatever touches sensitive files asks first. `soong-agent tools NAME` shows what a tool takes.";
+
+/// What a tool is for: the first sentence of what its page says.
+fn first_sentence(description: &str) -> String {
+    let words = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    // "e.g. this" ends nothing.
+    let ends = |at: &usize| words[at + 2..].starts_with(char::is_uppercase);
+    let end = words.match_indices(". ").map(|(at, _)| at).find(ends).map_or(words.len(), |at| at + 1);
+    words[..end].to_owned()
 }
 
 fn page(tool: &ToolStatus) -> String {
@@ -61,4 +90,20 @@ fn page(tool: &ToolStatus) -> String {
 fn unknown(name: &str, tools: &[ToolStatus]) -> Failure {
     let names: Vec<_> = tools.iter().map(|tool| tool.definition.name.as_str()).collect();
     Failure::usage(format!("there is no tool {name:?}; there are {}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_sentences() {
+        for (description, sentence) in [
+            ("Reads a file. Lines are numbered.", "Reads a file."),
+            ("Runs a program: e.g.\nls", "Runs a program: e.g. ls"),
+            ("One line", "One line"),
+        ] {
+            assert_eq!(first_sentence(description), sentence);
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use agent_core::event::PayloadError;
 use agent_core::event::{
     CallEnd, CompactFailed, CompactMode, CompactStarted, MessageCompleted, MessageDelta, ModelFailed, ModelRetry,
-    ModelStarted, RunEnd, ToolStarted,
+    ModelStarted, ResultKind, RunEnd, ToolProgress, ToolStarted,
 };
 use agent_core::id::{NodeId, SessionId};
 use agent_core::runtime::RunResult;
@@ -14,7 +14,10 @@ use agent_core::{EventType, RuntimeEvent};
 use crate::exit::describe;
 use crate::lines;
 use crate::output::{Colour, Output};
-use crate::status::Status;
+use crate::status::{Shown, Status};
+
+/// So many of the last lines of a command are seen while it runs.
+const LIVE_LINES: usize = 4;
 
 /// Shows a run's events.
 pub(crate) struct View<'o> {
@@ -26,6 +29,8 @@ pub(crate) struct View<'o> {
     pending: String,
     /// What was said beside the calls of the last message, and its node.
     beside_calls: Option<(NodeId, String)>,
+    /// Calls that were not allowed.
+    denied: u64,
 }
 
 impl<'o> View<'o> {
@@ -37,20 +42,24 @@ impl<'o> View<'o> {
             started: Instant::now(),
             pending: String::new(),
             beside_calls: None,
+            denied: 0,
         }
     }
 
     /// Time has passed.
     pub(crate) fn tick(&mut self) {
-        if let Some(line) = self.status.line(Instant::now()) {
-            self.output.status(&line);
+        let drawn = self.status.is_drawn();
+        match self.status.shown(Instant::now()) {
+            Some(Shown { what, seconds, lines }) => self.output.status(&what, seconds, lines),
+            None if drawn => self.settle(),
+            None => {}
         }
     }
 
     /// Wipes the status line away, before anything else is shown.
     pub(crate) fn settle(&mut self) {
-        if let Some(line) = self.status.wipe() {
-            self.output.status(&line);
+        if self.status.wipe() {
+            self.output.wipe_status();
         }
     }
 
@@ -74,6 +83,10 @@ impl<'o> View<'o> {
             EventType::ToolStarted => {
                 let ToolStarted { tool_name, summary } = event.read()?;
                 self.status.begin(lines::call_line(&tool_name, summary.as_deref()), Instant::now());
+            }
+            EventType::ToolProgress => {
+                let ToolProgress(view) = event.read()?;
+                self.status.shows(lines::last_lines(&view, LIVE_LINES));
             }
             EventType::ToolCompleted | EventType::ToolFailed | EventType::ToolDenied => {
                 self.tool(&CallEnd::read(event)?);
@@ -139,8 +152,12 @@ impl<'o> View<'o> {
 
     fn tool(&mut self, end: &CallEnd) {
         self.settle();
+        self.denied += u64::from(end.kind == ResultKind::Denied);
         let (mark, colour, line) = lines::outcome(end);
-        self.output.marked_wrapped(&format!("{mark:6}"), colour, &line);
+        self.output.marked(&format!("{mark:6}"), colour, &line);
+        for line in lines::tail(end) {
+            self.output.bordered(lines::OUTPUT, &line);
+        }
         self.status.begin(format!("waiting for {}", self.model), Instant::now());
     }
 
@@ -172,14 +189,23 @@ impl<'o> View<'o> {
     pub(crate) fn end(&mut self, result: &RunResult, last: Option<&RuntimeEvent>) {
         self.status.end();
         self.settle();
+        let end = last.map(RunEnd::read);
+        if let Some(Ok(end)) = &end {
+            self.answer_beside_calls(end);
+        }
+        self.output.close_answer();
         if let Some(error) = &result.error {
             self.output.error(&describe(error));
         }
         let took = self.started.elapsed().as_secs_f64();
-        match last.map(RunEnd::read) {
+        if let Some(line) = lines::denied(self.denied, result.unanswered.len() as u64) {
+            self.note(&line);
+        }
+        match end {
             Some(Ok(end)) => {
-                self.answer_beside_calls(&end);
-                self.output.note(&lines::usage(&end, Some(took)));
+                let usage = lines::usage(&end, Some(took));
+                let how = lines::how_it_ended(result.status).map(|how| format!("{how}; ")).unwrap_or_default();
+                self.output.note(&format!("{how}{usage}"));
             }
             Some(Err(error)) => self.output.note(&lines::unreadable(&error)),
             None => {}
@@ -188,16 +214,19 @@ impl<'o> View<'o> {
 
     /// What was kept for debugging, and how to find it.
     pub(crate) fn where_exchanges_are(&mut self, session: &SessionId) {
-        let words = "what travels to and from the model server is kept (SOONG_AGENT_DEBUG); the files are listed by";
-        self.note(&format!("{words}: soong-agent cleanup artifacts --session {session}"));
+        self.note("what travels to and from the model server is kept (SOONG_AGENT_DEBUG); the files are listed by:");
+        self.output.command("      ", &format!("soong-agent cleanup artifacts --session {session}"));
     }
 
     /// The session, and how to take it up again: with the words this was started by.
     pub(crate) fn how_to_go_on(&mut self, session: &SessionId, started_by: &str) {
         self.settle();
-        self.output.note(&format!("session {session} (go on with: {started_by} --session-id {session} \"…\")"));
+        self.output.close_answer();
+        self.output.id("session ", session.as_str());
+        self.output.command("go on with:", &format!("{started_by} --session-id {session} \"…\""));
     }
 }
+
 /// Whether the run waits for this summary; of one that is made beside it nothing need be said before it is there.
 fn is_waited_for(mode: Option<CompactMode>) -> bool {
     mode == Some(CompactMode::Recovery)

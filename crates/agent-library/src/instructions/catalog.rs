@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::entry::{self, InstructionEntry};
 use super::level::Level;
+use super::near::NearMiss;
 use super::places::{InstructionPlaces, Resolved};
 use super::scan::{ScanLimits, ScanReport};
 use super::walk::{Found, Walk};
@@ -15,6 +16,7 @@ pub struct InstructionCatalog {
     pub(super) places: Resolved,
     pub(super) entries: Vec<InstructionEntry>,
     pub(super) report: ScanReport,
+    near: Vec<NearMiss>,
 }
 
 impl InstructionCatalog {
@@ -47,19 +49,34 @@ impl InstructionCatalog {
             theirs.sort_by(Found::in_path_order);
             found.extend(theirs);
         }
-        let mut report = walk.into_report();
+        let (mut report, near) = walk.into_report();
         report.left_out = found.len().saturating_sub(limits.entries);
         found.truncate(limits.entries);
         let level = |index| if index < users { Level::User } else { Level::Project };
         let entries = found.into_iter().enumerate().map(|(index, file)| entry::describe(file, level(index), &places));
-        Self { entries: entries.collect(), report, places }
+        let entries: Vec<_> = entries.collect();
+        let near = near.into_shown(&entries, |path| places.below(path));
+        Self { entries, report, near, places }
     }
 
     /// The same without files that may not be looked at, however they came to be here: by a link, or by their folder.
     #[must_use]
     pub fn without(mut self, is_hidden: &dyn Fn(&Path) -> bool) -> Self {
         self.entries.retain(|entry| !is_hidden(&entry.path));
+        self.near.retain(|near| !is_hidden(&near.path));
         self
+    }
+
+    /// Files that are nearly instruction files, or say less than they seem to.
+    #[must_use]
+    pub fn near_misses(&self) -> &[NearMiss] {
+        &self.near
+    }
+
+    /// What is wrong with files, one line each: those that cannot be read as what they are, and near misses.
+    pub fn problems(&self) -> impl Iterator<Item = String> {
+        let broken = self.entries.iter().filter_map(|entry| Some((&entry.shown, entry.problem.as_ref()?)));
+        broken.map(|(shown, problem)| format!("{shown}: {problem}")).chain(self.near.iter().map(ToString::to_string))
     }
 
     /// All files: the user's first, in each folder's order of paths.

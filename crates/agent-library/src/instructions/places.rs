@@ -55,6 +55,14 @@ impl Resolved {
         self.project.as_deref().and_then(|project| named.strip_prefix(project).ok()).unwrap_or(named).to_owned()
     }
 
+    /// The path to show for whatever lies in either.
+    pub(super) fn below(&self, named: &Path) -> PathBuf {
+        match &self.home {
+            Some(home) if named.starts_with(home) => self.below_user(named),
+            _ => self.below_project(named),
+        }
+    }
+
     /// The path to show for a file of the user's: as the home was given, with `~` where that can be said.
     pub(super) fn below_user(&self, named: &Path) -> PathBuf {
         let below = self.home.as_deref().and_then(|home| named.strip_prefix(home).ok());

@@ -11,6 +11,7 @@ use agent_testkit::scratch;
 use super::{InstructionCatalog, InstructionPlaces, Level, ScanLimits, Stop};
 
 mod generated;
+mod near;
 mod rendered;
 
 /// A home and a project beside each other.

@@ -9,9 +9,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::names::NAMES;
+use super::near::NearMisses;
 use super::places::{Kind, is_open};
 use super::scan::{ScanLimits, ScanReport, Stop};
 use crate::source::{is_markdown, target};
+
+/// So many names of the user's home are looked at.
+const HOME_NAMES: usize = 1000;
 
 /// The clock is looked at once for so many names.
 const NAMES_PER_LOOK: usize = 256;
@@ -37,6 +41,7 @@ pub(super) struct Walk<'a> {
     limits: ScanLimits,
     clock: &'a dyn Fn() -> Duration,
     report: ScanReport,
+    near: NearMisses,
 }
 
 /// A folder that is still to be listed.
@@ -56,15 +61,21 @@ struct Listing {
 
 impl<'a> Walk<'a> {
     pub(super) fn new(limits: ScanLimits, clock: &'a dyn Fn() -> Duration) -> Self {
-        Self { limits, clock, report: ScanReport::default() }
+        Self { limits, clock, report: ScanReport::default(), near: NearMisses::default() }
     }
 
-    pub(super) fn into_report(self) -> ScanReport {
-        self.report
+    pub(super) fn into_report(self) -> (ScanReport, NearMisses) {
+        (self.report, self.near)
     }
 
     /// The user's file in the home itself.
     pub(super) fn named(&mut self, home: &Path) -> Option<Found> {
+        // Few names lie there; what cannot be listed is told where it is opened.
+        for entry in fs::read_dir(home).into_iter().flatten().flatten().take(HOME_NAMES) {
+            if entry.file_type().is_ok_and(|known| !known.is_dir()) {
+                self.near.name(home, &entry.file_name());
+            }
+        }
         self.choose(home, home, 0, &NAMES.map(OsString::from))
     }
 
@@ -139,7 +150,7 @@ impl<'a> Walk<'a> {
         };
         self.report.folders += 1;
         let mut listing = Listing::default();
-        if let Err(error) = self.fill(&mut listing, entries, kind) {
+        if let Err(error) = self.fill(&mut listing, &folder.path, entries, kind) {
             self.unreadable(&folder.path, &error);
         }
         if self.report.stopped.is_some() && kind == Kind::Project {
@@ -150,7 +161,7 @@ impl<'a> Walk<'a> {
         Some(listing)
     }
 
-    fn fill(&mut self, listing: &mut Listing, entries: ReadDir, kind: Kind) -> io::Result<()> {
+    fn fill(&mut self, listing: &mut Listing, folder: &Path, entries: ReadDir, kind: Kind) -> io::Result<()> {
         for entry in entries {
             if self.report.visited >= self.limits.visited {
                 self.report.stopped = Some(Stop::Visited);
@@ -171,6 +182,11 @@ impl<'a> Walk<'a> {
                 }
             } else if is_wanted(&name, kind) {
                 listing.files.push(name);
+            } else {
+                match kind {
+                    Kind::Project => self.near.name(folder, &name),
+                    Kind::Rules => self.near.rule(folder, &name),
+                }
             }
         }
         Ok(())
@@ -187,7 +203,11 @@ impl<'a> Walk<'a> {
     /// The first of the two names that stands for a file.
     fn choose(&mut self, root: &Path, folder: &Path, depth: usize, there: &[OsString]) -> Option<Found> {
         let named = NAMES.into_iter().filter(|name| there.iter().any(|there| there == name));
-        named.into_iter().find_map(|name| self.take(root, folder.join(name), depth))
+        let found = named.into_iter().find_map(|name| self.take(root, folder.join(name), depth))?;
+        if found.named.ends_with(NAMES[0]) {
+            self.near.hides(root, &found.named, &found.resolved);
+        }
+        Some(found)
     }
 
     fn take(&mut self, root: &Path, named: PathBuf, depth: usize) -> Option<Found> {

@@ -1,10 +1,10 @@
 //! One skill, read anew.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::SkillCatalog;
 use super::card::Card;
 use super::entry::SkillProblem;
+use super::{IN_FOLDER, SkillCatalog};
 use crate::frontmatter::{self, MAX_BLOCK};
 use crate::shown::{self, FIELD};
 use crate::source;
@@ -80,8 +80,11 @@ impl SkillCatalog {
     }
 
     fn unknown(&self, name: &str) -> SkillError {
-        let is_its_file =
-            |problem: &&SkillProblem| !problem.usable && problem.path.file_stem().is_some_and(|stem| stem == name);
+        let is_its_file = |problem: &&SkillProblem| {
+            let folder = problem.path.parent().and_then(Path::file_name).filter(|_| problem.path.ends_with(IN_FOLDER));
+            let named = folder.or(problem.path.file_stem());
+            !problem.usable && named.is_some_and(|named| named == name)
+        };
         if let Some(problem) = self.problems.iter().find(is_its_file) {
             return SkillError::Load(problem.clone());
         }

@@ -17,7 +17,9 @@ impl Skills {
     }
 
     fn file(self, name: &str, text: &str) -> Self {
-        fs::write(self.0.join(name), text).unwrap();
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
         self
     }
 
@@ -103,6 +105,48 @@ fn near_misses() {
         [("s.md".to_owned(), Some(4), "`descriptions` is kept as metadata; is `description` meant?")]
     );
     assert!(catalog.problems()[0].usable);
+}
+
+/// FND-70, SKL-1: a skill may have a folder of its own, as other products have them; whoever asks for a broken one by the folder's name is
+/// told what is wrong.
+#[test]
+fn skills_in_folders() {
+    let text = |name: &str| format!("---\nname: {name}\ndescription: D\n---\nBody of {name}\n");
+    let skills = Skills::new("folders").file("a/SKILL.md", &text("A")).file("b.md", &text("B")).file("c/SKILL.md", "x");
+    let skills = skills.file("c/more.md", "x").file(".hidden/SKILL.md", &text("H")).file("d/README.txt", "x");
+    let catalog = skills.scan();
+    let names: Vec<_> = catalog.entries().iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["A", "B"]);
+    assert_eq!(catalog.load("A").unwrap().body, "Body of A\n");
+    let [problem] = catalog.problems() else { panic!("{:?}", catalog.problems()) };
+    assert!(problem.path.ends_with("c/SKILL.md") && problem.message.contains("no frontmatter"), "{problem}");
+    assert_eq!(catalog.load("c"), Err(SkillError::Load(problem.clone())));
+    // A link in a folder counts under the same rule as any other.
+    symlink("../../out.md", skills.0.join("d/SKILL.md")).unwrap();
+    fs::write(skills.0.join("../out.md"), text("Out")).unwrap();
+    let catalog = skills.scan();
+    assert!(catalog.entries().len() == 2 && catalog.problems().iter().any(|it| it.message.contains("is a link")));
+}
+
+/// FND-70: whatever is nearly a skill is named with what it should be called.
+#[test]
+fn nearly_skills() {
+    for (file, says) in [
+        ("s.MD", "ends in .md"),
+        ("s.Md", "ends in .md"),
+        ("x/skill.md", "SKILL.md"),
+        ("x/Skill.MD", "SKILL.md"),
+        ("x/x.md", "SKILL.md"),
+        ("x/README.MD", "SKILL.md"),
+    ] {
+        let catalog = Skills::new("nearly").file(file, "---\nname: S\ndescription: D\n---\n").scan();
+        let [problem] = catalog.problems() else { panic!("{file}: {:?}", catalog.problems()) };
+        assert!(catalog.entries().is_empty() && problem.path.ends_with(file), "{problem}");
+        assert!(problem.message.contains(says) && !problem.usable, "{problem}");
+    }
+    for file in ["s.txt", "x/notes.txt", ".s.MD", ".x/skill.md", "md"] {
+        assert!(Skills::new("far").file(file, "x").scan().problems().is_empty(), "{file}");
+    }
 }
 
 /// SKL-1: the second file of a name is a problem, whichever order the folder lists them in.

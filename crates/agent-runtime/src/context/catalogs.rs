@@ -31,6 +31,11 @@ impl Catalogs {
         }
     }
 
+    /// What is wrong with the user's files, one line each.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        self.instructions.problems().chain(self.skills.problems().iter().map(ToString::to_string)).collect()
+    }
+
     /// Which of core's tools have something to work on.
     pub(crate) fn offer(&self) -> Offer {
         Offer { skills: !self.skills.entries().is_empty(), memories: self.memories.is_some() }

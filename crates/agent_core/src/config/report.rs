@@ -74,11 +74,7 @@ pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
     let places = settings.context_places();
     let instructions = InstructionCatalog::scan(&places.instructions, ScanLimits::default());
     let skills = SkillCatalog::scan(&places.skills_dir);
-    let broken = instructions.entries().iter().filter_map(|entry| Some((entry, entry.problem.as_ref()?)));
-    let file_problems = broken
-        .map(|(entry, problem)| format!("{}: {problem}", entry.shown))
-        .chain(skills.problems().iter().map(ToString::to_string))
-        .collect();
+    let file_problems = instructions.problems().chain(skills.problems().iter().map(ToString::to_string)).collect();
     let on = |is_on: bool, model: &ModelConfig| is_on.then(|| model.name.clone());
     Ok(ConfigReport {
         summaries: on(loaded.config.compact.enabled, &roles.compact),

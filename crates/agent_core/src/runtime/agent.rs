@@ -235,6 +235,13 @@ impl AgentRuntime {
         self.inner.background()
     }
 
+    /// What was wrong with instruction files and skills when the last run began: those that cannot be read as what they are, and those
+    /// that are nearly some, such as an `AGENTS.MD`. One line each, for people.
+    #[must_use]
+    pub fn file_problems(&self) -> Vec<String> {
+        self.inner.file_problems()
+    }
+
     /// How the session's last look for things to remember ended: its `memory_extraction_completed` or `…_failed`, if there ever
     /// was one.
     ///

@@ -90,7 +90,7 @@ fn say_which(listing: &SessionListing, output: &mut Output) {
     let words = words.map(|words| format!("\"{}\", ", shorten(&words, TITLE))).unwrap_or_default();
     let project = whole_line(&below_home(&session.cwd));
     let used = moment::ago(&session.updated_at, moment::now());
-    output.marked_wrapped("session", Colour::Dim, &format!("{words}of {project}, last used {used}"));
+    output.marked("session", Colour::Dim, &format!("{words}of {project}, last used {used}"));
 }
 
 /// What goes with a session.

@@ -25,19 +25,15 @@ pub(crate) struct Width {
     ambiguous_is_wide: bool,
 }
 
-/// Where a line may be broken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Breaks {
-    /// Where the row is full.
-    Anywhere,
-    /// After a blank or a slash, if one is near.
-    AtWords,
-}
-
 impl Width {
     /// `ambiguous_is_wide`: the terminal may draw letters wide that others do not, as East Asian ones do.
     pub(crate) fn new(columns: usize, ambiguous_is_wide: bool) -> Self {
         Self { columns: columns.max(LEAST), ambiguous_is_wide }
+    }
+
+    /// The same with fewer columns.
+    pub(crate) fn narrower(self, by: usize) -> Self {
+        Self::new(self.columns.saturating_sub(by), self.ambiguous_is_wide)
     }
 
     /// How many columns a row fills. The last one stays empty: terminals do not agree on what happens behind it.
@@ -104,28 +100,104 @@ impl Width {
     }
 }
 
-/// One line as rows that no terminal of this width (20 columns or more) wraps: `first` before the first of them, `rest`, which is as long,
+/// One line as rows that no terminal of this width (20 columns or more) wraps: `first` before the first of them, `rest`, which is not longer,
 /// before the others. Nothing is lost: without what stands before them the rows together are the line, with its tabs as
-/// blanks. The line is escaped and has no line break in it.
-pub(crate) fn wrapped(first: &str, rest: &str, line: &str, width: Width, breaks: Breaks) -> Vec<String> {
-    let room = width.usable().saturating_sub(first.len()).max(1);
+/// blanks. A word is broken only where it is longer than a row. The line is escaped and has no line break in it.
+pub(crate) fn wrapped(first: &str, rest: &str, line: &str, width: Width) -> Vec<String> {
+    let room = |border: &str| width.usable().saturating_sub(border.len()).max(1);
+    let mut rows =
+        Rows { room: room(first), most: room(rest), width, rest, done: Vec::new(), row: first.to_owned(), used: 0 };
     let line = without_tabs(line, width);
-    let (mut rows, mut row, mut used) = (Vec::new(), first.to_owned(), 0);
-    for piece in line.graphemes(true).flat_map(|cluster| pieces(cluster, room, width)) {
-        let columns = width.of_all(piece);
-        if used + columns > room {
-            let carried = match breaks {
-                Breaks::Anywhere => String::new(),
-                Breaks::AtWords => last_word(&mut row, first.len(), room - columns, width),
-            };
-            used = width.of_all(&carried);
-            rows.push(std::mem::replace(&mut row, format!("{rest}{carried}")));
-        }
-        row.push_str(piece);
-        used += columns;
+    let mut left = line.as_str();
+    while !left.is_empty() {
+        let end = left.find(' ').unwrap_or(left.len());
+        let (word, after) = left.split_at(end);
+        let blanks = after.len() - after.trim_start_matches(' ').len();
+        rows.word(word, blanks > 0);
+        rows.blanks(blanks);
+        left = &after[blanks..];
     }
-    rows.push(row);
-    rows
+    rows.done.push(rows.row);
+    rows.done
+}
+
+/// Rows as they come about.
+struct Rows<'a> {
+    /// How many columns this row has behind its border.
+    room: usize,
+    /// And those after the first.
+    most: usize,
+    width: Width,
+    rest: &'a str,
+    done: Vec<String>,
+    row: String,
+    used: usize,
+}
+
+impl Rows<'_> {
+    fn next_row(&mut self) {
+        self.done.push(std::mem::replace(&mut self.row, self.rest.to_owned()));
+        (self.used, self.room) = (0, self.most);
+    }
+
+    fn push(&mut self, text: &str, columns: usize) {
+        self.row.push_str(text);
+        self.used += columns;
+    }
+
+    /// A word, on the next row if there is not enough room for it, and for a blank behind it, on this one.
+    fn word(&mut self, word: &str, blank_follows: bool) {
+        let columns = self.width.of_all(word);
+        let wanted = if blank_follows { (columns + 1).min(self.most) } else { columns };
+        if self.used + wanted > self.room && columns <= self.most && (self.used > 0 || self.room < self.most) {
+            self.next_row();
+        }
+        if self.used + columns <= self.room {
+            return self.push(word, columns);
+        }
+        let mut left = word;
+        while self.width.of_all(left) > self.room - self.used {
+            let fits = self.fitting(left);
+            // Where not much is left of a row, a word had better begin on the next one.
+            let late = self.used > self.room / 2 && !is_wide(left);
+            let end = break_in(&left[..fits]).unwrap_or(if late { 0 } else { fits });
+            let (head, tail) = left.split_at(end);
+            let columns = self.width.of_all(head);
+            self.push(head, columns);
+            self.next_row();
+            left = tail;
+        }
+        let columns = self.width.of_all(left);
+        self.push(left, columns);
+    }
+
+    fn blanks(&mut self, count: usize) {
+        for _ in 0..count {
+            if self.used == self.room {
+                self.next_row();
+            }
+            self.push(" ", 1);
+        }
+    }
+
+    /// How much of a word fits on this row, whole characters as people see them; on an empty row at least a part of one.
+    fn fitting(&self, word: &str) -> usize {
+        let mut left = self.room - self.used;
+        let mut end = 0;
+        for cluster in word.graphemes(true).flat_map(|cluster| pieces(cluster, self.room, self.width)) {
+            let columns = self.width.of_all(cluster);
+            if columns > left {
+                break;
+            }
+            left -= columns;
+            end += cluster.len();
+        }
+        match end {
+            // Wider than a row by itself.
+            0 if self.used == 0 => word.chars().next().map_or(word.len(), char::len_utf8),
+            end => end,
+        }
+    }
 }
 
 /// A letter with its accents is one piece, unless it would fill more than a row.
@@ -134,12 +206,15 @@ fn pieces(cluster: &str, room: usize, width: Width) -> impl Iterator<Item = &str
     cluster.split_inclusive(move |_| !whole).filter(|piece| !piece.is_empty())
 }
 
-/// Takes the word away that has begun at the end of a row, unless it is most of the row or fills more than `room`.
-fn last_word(row: &mut String, border: usize, room: usize, width: Width) -> String {
-    let line = &row[border..];
-    let start = line.rfind([' ', '/']).map(|at| at + 1).filter(|start| *start > line.len() / 2);
-    let start = start.filter(|start| width.of_all(&line[*start..]) <= room);
-    start.map(|start| row.split_off(border + start)).unwrap_or_default()
+/// Where a word that is longer than a row had best be broken: behind a slash, or else behind what parts words otherwise.
+fn break_in(beginning: &str) -> Option<usize> {
+    let behind = |signs: &[char]| beginning.rfind(signs).map(|at| at + 1).filter(|at| *at > 1);
+    behind(&['/']).or_else(|| behind(&['-', ',', ';', '&', '=']))
+}
+
+/// Whether a word is of letters that may be parted anywhere, such as Chinese ones.
+fn is_wide(word: &str) -> bool {
+    word.chars().next().is_some_and(|c| c.width() == Some(2))
 }
 
 /// Blanks in place of tabs. The sign before a tab takes the place of its first blank, so that columns are as without it.

@@ -68,7 +68,7 @@ fn long_lines_of_a_terminal_go_on_below_themselves() {
         let stderr = Sink::default();
         let mut output = Output::to(Sink::default(), stderr.clone(), false);
         output.notes_on_terminal = on_terminal;
-        output.marked_wrapped("ok    ", Colour::Green, &format!("tool {}", "allow?".repeat(500)));
+        output.marked("ok    ", Colour::Green, &format!("tool {}", "allow?".repeat(500)));
         let text = stderr.text();
         let (first, others) = text.split_once('\n').unwrap();
         assert!(first.starts_with("ok     tool allow?"), "{text}");

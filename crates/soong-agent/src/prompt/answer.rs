@@ -1,28 +1,50 @@
 //! Reading the answer to a question (CLI-3).
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent_core::PermissionDecision;
 use agent_core::permission::DecisionKind;
+use agent_core::text::shorten;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::Channel;
+use super::script::{Judged, Script, Seen, judge};
+use super::word;
+use crate::lines::whole_line;
 
-/// How long a script may take to answer on a pipe. People on a terminal take the time they need.
+/// How long a script may take to answer. People on a terminal take the time they need.
 const PIPE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often an open question looks whether the run was cancelled.
 const LOOK: Duration = Duration::from_millis(100);
+/// How long the rest of a line is waited for at a time.
+const REST: Duration = Duration::from_millis(10);
 /// No answer is longer; what is longer is read to its end and is no answer.
 const MAX_ANSWER: usize = 4096;
+/// So much is quoted of what is no answer, in columns.
+const QUOTED: usize = 40;
 
 /// An answer being read on a thread of its own, which ends within a moment when this is dropped.
 pub(crate) struct Answer {
-    reading: tokio::task::JoinHandle<PermissionDecision>,
+    reading: tokio::task::JoinHandle<Answered>,
     given_up: Arc<AtomicBool>,
+}
+
+/// A decision, and what whoever answered should know about it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Answered {
+    pub(crate) decision: PermissionDecision,
+    pub(crate) note: Option<String>,
+}
+
+impl Answered {
+    fn unanswered(what: &str) -> Self {
+        let note = format!("denied, because nobody answered: {what}");
+        Self { decision: PermissionDecision::unanswered(what), note: Some(note) }
+    }
 }
 
 impl Answer {
@@ -31,21 +53,29 @@ impl Answer {
         let given_up = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&given_up);
         let reading = match channel {
-            Channel::Nobody => tokio::spawn(async { PermissionDecision::unanswered("there is no terminal to ask on") }),
-            Channel::Stdin => tokio::task::spawn_blocking(move || answer(&io::stdin(), PIPE_TIMEOUT, &stop)),
+            Channel::Nobody => tokio::spawn(async { Answered::unanswered("there is no terminal to ask on") }),
+            Channel::Typed => tokio::task::spawn_blocking(move || typed(io::stdin().as_fd(), &stop)),
+            Channel::Script(script) => {
+                let script = Arc::clone(script);
+                tokio::task::spawn_blocking(move || {
+                    // A thread that panicked has taken nothing.
+                    let mut script = script.lock().unwrap_or_else(PoisonError::into_inner);
+                    scripted(&mut script, io::stdin().as_fd(), PIPE_TIMEOUT, &stop)
+                })
+            }
             Channel::Terminal(terminal) => {
                 let terminal = terminal.try_clone()?;
-                tokio::task::spawn_blocking(move || answer(&terminal, PIPE_TIMEOUT, &stop))
+                tokio::task::spawn_blocking(move || typed(terminal.as_fd(), &stop))
             }
         };
         Ok(Self { reading, given_up })
     }
 
     /// The decision.
-    pub(crate) async fn decision(&mut self) -> PermissionDecision {
+    pub(crate) async fn decision(&mut self) -> Answered {
         match (&mut self.reading).await {
-            Ok(decision) => decision,
-            Err(_) => PermissionDecision::unanswered("the prompt failed"),
+            Ok(answered) => answered,
+            Err(_) => Answered::unanswered("the prompt failed"),
         }
     }
 }
@@ -56,38 +86,105 @@ impl Drop for Answer {
     }
 }
 
-/// Waits for a person as long as it takes, for a script as long as `patience`.
-fn answer<T: AsFd + IsTerminal>(from: &T, patience: Duration, stop: &AtomicBool) -> PermissionDecision {
-    let timeout = (!from.is_terminal()).then_some(patience);
-    match read_line(from.as_fd(), timeout, stop) {
-        Line::Text(text) => parse(&text),
-        Line::End => PermissionDecision::unanswered("the input ended"),
-        Line::TimedOut => {
-            PermissionDecision::unanswered(&format!("no answer came within {} s", patience.as_secs_f32()))
+/// What a script is told whose input is no answer, once.
+fn foreign(line: &str) -> String {
+    let quoted = whole_line(&shorten(line, QUOTED));
+    format!(
+        "denied, as is every further question of this run: stdin holds \"{quoted}\", which is no answer ({}); where answers are \
+         not meant to be read, as in a loop over lines: </dev/null",
+        word::ANSWERS
+    )
+}
+
+/// That stdin holds no answers, for the model and the timeline.
+const NO_ANSWERS: &str = "what is on stdin is no answer";
+
+/// The decision about every question after one whose answer was foreign text.
+pub(super) fn never_asked() -> PermissionDecision {
+    PermissionDecision::unanswered(NO_ANSWERS)
+}
+
+/// Waits for a script as long as `patience`. Takes a line only where all that can be read now is answers, one a line.
+fn scripted(script: &mut Script, from: BorrowedFd<'_>, patience: Duration, stop: &AtomicBool) -> Answered {
+    let started = Instant::now();
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Answered::unanswered("the run was cancelled");
         }
-        Line::GivenUp => PermissionDecision::unanswered("the run was cancelled"),
-        Line::Broken => PermissionDecision::unanswered("the input cannot be read"),
+        if let Some(line) = &script.foreign {
+            return Answered { decision: never_asked(), note: Some(foreign(line)) };
+        }
+        if started.elapsed() >= patience {
+            return Answered::unanswered(&format!("no answer came within {} s", patience.as_secs_f32()));
+        }
+        let looked = script.look(from).and_then(|seen| {
+            Ok(match seen {
+                Seen::Nothing => {
+                    readable(from)?;
+                    None
+                }
+                Seen::End => Some(Answered::unanswered("the input ended")),
+                Seen::Text(text, behind) => match judge(&text, behind) {
+                    Judged::Answers(length) if script.take(from, &text[..length])? => {
+                        let decision = word::read(&String::from_utf8_lossy(&text[..length]));
+                        decision.map(|decision| Answered { decision, note: None })
+                    }
+                    // Somebody else reads there: what is left is not known.
+                    Judged::Answers(_) => Some(Answered::unanswered("somebody else reads from the same stdin")),
+                    Judged::Beginning => {
+                        std::thread::sleep(REST);
+                        None
+                    }
+                    Judged::Foreign(line) => {
+                        script.foreign = Some(line);
+                        None
+                    }
+                },
+            })
+        });
+        match looked {
+            Ok(None) => {}
+            Ok(Some(answered)) => return answered,
+            Err(_) => return Answered::unanswered("the input cannot be read"),
+        }
     }
+}
+
+/// Waits for a person as long as it takes.
+fn typed(from: BorrowedFd<'_>, stop: &AtomicBool) -> Answered {
+    match read_line(from, stop) {
+        Line::Text(text) => match word::read(&text) {
+            Some(decision) => Answered { decision, note: None },
+            None => no_answer(&text),
+        },
+        Line::End => Answered::unanswered("the input ended"),
+        Line::GivenUp => Answered::unanswered("the run was cancelled"),
+        Line::Broken => Answered::unanswered("the input cannot be read"),
+    }
+}
+
+/// What was typed is none of the answers: a denial, and the person is told which there are.
+fn no_answer(text: &str) -> Answered {
+    let mut decision = PermissionDecision::new(DecisionKind::Deny);
+    decision.reason = Some("the answer was none of 1, 2 or 3, which counts as deny".to_owned());
+    let typed = whole_line(&shorten(text.trim(), QUOTED));
+    let note = format!("denied: \"{typed}\" is no answer; the answers are {}", word::ANSWERS);
+    Answered { decision, note: Some(note) }
 }
 
 enum Line {
     Text(String),
     End,
-    TimedOut,
     GivenUp,
     Broken,
 }
 
 /// Reads one line, byte by byte: what comes after it is the answer to the next question.
-fn read_line(from: BorrowedFd<'_>, timeout: Option<Duration>, stop: &AtomicBool) -> Line {
-    let started = Instant::now();
+fn read_line(from: BorrowedFd<'_>, stop: &AtomicBool) -> Line {
     let mut line = Vec::new();
     loop {
         if stop.load(Ordering::Relaxed) {
             return Line::GivenUp;
-        }
-        if timeout.is_some_and(|timeout| started.elapsed() >= timeout) {
-            return Line::TimedOut;
         }
         match readable(from) {
             Ok(false) => continue,
@@ -119,28 +216,8 @@ fn readable(from: BorrowedFd<'_>) -> io::Result<bool> {
     }
 }
 
-/// What can be typed for each decision.
-const ANSWERS: [(&str, &str, DecisionKind); 3] = [
-    ("1", "allow once", DecisionKind::AllowOnce),
-    ("2", "allow for session", DecisionKind::AllowForSession),
-    ("3", "deny", DecisionKind::Deny),
-];
-
-/// The words that would have been typed for a decision.
-pub(crate) fn words(decision: DecisionKind) -> &'static str {
-    ANSWERS.iter().find(|(_, _, kind)| *kind == decision).map_or(decision.as_str(), |(_, words, _)| words)
-}
-
-/// `1`, `2`, `3` or their words; anything else is a denial.
-fn parse(text: &str) -> PermissionDecision {
-    let typed = text.trim().to_ascii_lowercase();
-    if let Some((_, _, kind)) = ANSWERS.iter().find(|(number, words, _)| typed == *number || typed == *words) {
-        return PermissionDecision::new(*kind);
-    }
-    let mut decision = PermissionDecision::new(DecisionKind::Deny);
-    decision.reason = Some("the answer was none of 1, 2 or 3, which counts as deny".to_owned());
-    decision
-}
+/// What a script's stdin is known to be, shared with the thread that reads there.
+pub(crate) type Shared = Arc<Mutex<Script>>;
 
 #[cfg(test)]
 mod tests;

@@ -9,12 +9,14 @@ use agent_core::permission::path_from_text;
 use agent_core::text::{escape_for_terminal, quote_name};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::output::{Breaks, Width, wrapped};
+use crate::output::{Width, wrapped};
 
 /// Begins the first row of what the call is about.
 pub(super) const TITLE: &str = "allow?";
 /// Asks for the answer, on its line.
 pub(super) const ASKING: &str = "  1, 2 or 3? ";
+/// What the last option is.
+const DENY: &str = "deny; what follows the 3 tells the model why";
 /// How many targets are shown one by one.
 const MAX_TARGETS: usize = 8;
 /// More reasons than these would push the target off the screen; the gravest come first.
@@ -41,14 +43,18 @@ impl Shown {
     pub(super) fn of(request: &PermissionRequest, width: Width) -> Self {
         let summary = escape_for_terminal(&request.args_summary);
         let lines = summary.strip_suffix('\n').unwrap_or(&summary).split('\n');
-        let preview = lines.flat_map(|line| wrapped("  | ", "  : ", line, width, Breaks::Anywhere)).collect();
+        let is_command = request.env_summary.contains_key("names");
+        let parts =
+            lines.flat_map(|line| if is_command { script_lines(line) } else { vec![line] }.into_iter().enumerate());
+        let border = |at| if at == 0 { "  | " } else { "  : " };
+        let preview = parts.flat_map(|(at, part)| wrapped(border(at), "  : ", part, width)).collect();
         let danger = if request.dangerous { " (dangerous)" } else { "" };
         let title = format!("{}{danger}", short(&request.tool_name));
-        let title = wrapped(&format!("{TITLE} "), "     : ", &title, width, Breaks::AtWords);
+        let title = wrapped(&format!("{TITLE} "), "     : ", &title, width);
         let facts = facts(request).into_iter().map(|(label, text)| (format!("  {label:7} "), "        : ", text));
         let options = options(request).map(|(number, text)| (format!("  {number}  "), "   : ", text));
         let rows = facts.chain(options);
-        let facts = rows.flat_map(|(label, rest, text)| wrapped(&label, rest, &text, width, Breaks::AtWords)).collect();
+        let facts = rows.flat_map(|(label, rest, text)| wrapped(&label, rest, &text, width)).collect();
         Self { preview, title, facts }
     }
 }
@@ -95,7 +101,34 @@ fn options(request: &PermissionRequest) -> impl Iterator<Item = (u8, String)> {
         Some(scope) => format!("allow for this session: do not ask again about {}", short(scope)),
         None => "allow for this session: not possible for this call, so it counts once".to_owned(),
     };
-    [(1, "allow once".to_owned()), (2, session), (3, "deny".to_owned())].into_iter()
+    [(1, "allow once".to_owned()), (2, session), (3, DENY.to_owned())].into_iter()
+}
+
+/// A command line in parts that end where the lines of a script in it do: behind each `\n` of a word in `$'…'`. Together they are
+/// the line as it was, so that no script can be made to look like something else.
+fn script_lines(command: &str) -> Vec<&str> {
+    let (mut parts, mut from, mut at) = (Vec::new(), 0, 0);
+    let bytes = command.as_bytes();
+    // Whether a word in quotes is being read, and whether escapes count in it.
+    let (mut quoted, mut escapes) = (false, false);
+    while at < bytes.len() {
+        match (bytes[at], quoted) {
+            (b'\'', false) => (quoted, escapes) = (true, at > 0 && bytes[at - 1] == b'$'),
+            (b'\'', true) => quoted = false,
+            (b'\\', true) if escapes => {
+                at += 1;
+                let ends = bytes.get(at) == Some(&b'n') && !command[at + 1..].starts_with('\'');
+                if ends {
+                    parts.push(&command[from..=at]);
+                    from = at + 1;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    parts.push(&command[from..]);
+    parts
 }
 
 /// Whether these are the numbers of a note, and not something that was made to look like one.

@@ -40,7 +40,7 @@ impl Rows {
             None => String::new(),
         };
         self.blank();
-        self.dim("run ", "    ", &format!("{number}{run_id}  {}{what}", moment::minute(began)));
+        self.dim("run ", "  ", &format!("{number}{run_id}  {}{what}", moment::minute(began)));
     }
 
     /// A row with the time, as far as there is one, and a word that says what it is about.

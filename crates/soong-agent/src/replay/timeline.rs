@@ -8,7 +8,7 @@ use agent_core::archive::{
     TimelineCall, TimelineEnd, TimelineEntry, TimelineFile, TimelineOutcome, TimelineQuestion, TimelineStep,
 };
 use agent_core::error::ErrorPayload;
-use agent_core::id::{NodeId, RunId};
+use agent_core::id::{NodeId, RunId, SessionId};
 use agent_core::text::escape_for_terminal;
 
 use super::rows::Rows;
@@ -28,6 +28,8 @@ pub(super) struct Timeline {
     error: Option<String>,
     /// Rows were met that cannot be read.
     pub(super) is_damaged: bool,
+    /// The end of something longer was shown.
+    tails: bool,
 }
 
 /// How wide the column of marks is.
@@ -35,7 +37,19 @@ const MARKS: usize = 6;
 
 impl Timeline {
     pub(super) fn new(look: Look, project: &str, how_to_go_on: String) -> Self {
-        Self { project: project.to_owned(), how_to_go_on, rows: Rows::new(look, MARKS), error: None, is_damaged: false }
+        let rows = Rows::new(look, MARKS);
+        Self { project: project.to_owned(), how_to_go_on, rows, error: None, is_damaged: false, tails: false }
+    }
+
+    /// After the last page: where all is of which only an end was shown.
+    pub(super) fn end(&mut self, session: &SessionId) -> String {
+        if self.tails {
+            let words = "what calls were given and gave back is in the request after them";
+            let line = format!("{words}: soong-agent replay {session} --run N --turn M");
+            self.rows.blank();
+            self.rows.dim("", "", &line);
+        }
+        self.rows.take()
     }
 
     /// The rows of a page.
@@ -123,6 +137,10 @@ impl Timeline {
     fn called(&mut self, entry: &TimelineEntry, call: &TimelineCall) {
         let (mark, colour, line) = lines::outcome(&call.end);
         self.row(entry, mark, colour, &line);
+        for line in lines::tail(&call.end) {
+            self.tails = true;
+            self.rows.push(lines::OUTPUT, lines::OUTPUT, &line, |_, row| row.to_owned());
+        }
         for TimelineFile { path, size_bytes, .. } in &call.files {
             let path = whole_line(&below_home(&path.to_string_lossy()));
             self.rows.row(None, "file", Some(Colour::Dim), &format!("{}: {path}", readable(*size_bytes)));

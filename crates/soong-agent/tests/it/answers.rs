@@ -10,7 +10,7 @@ use crate::process::Running;
 use crate::support::{BIN, World, calls, read, sh, write};
 use crate::terminal::Terminal;
 
-/// CLI-2: a file holds exactly the answer; what the model says between tool calls, tool lines, usage and the session are
+/// CLI-2, FND-73: a file holds exactly the answer and a line end; what the model says between tool calls, tool lines, usage and the session are
 /// on stderr.
 #[test]
 fn a_file_holds_just_the_answer() {
@@ -26,7 +26,11 @@ fn a_file_holds_just_the_answer() {
         let mut command = world.agent(["run", "How many?"]);
         command.stdout(File::create(&path).unwrap());
         let ended = Running::with_stdout(command).ends().exits(0);
-        assert_eq!(std::fs::read_to_string(path).unwrap(), answer);
+        assert_eq!(
+            std::fs::read_to_string(path).unwrap(),
+            format!("{answer}\n"),
+            "FND-73: a text file ends with a line end"
+        );
         let session = ended.clone().session();
         ended.never_says(&["Zwölf"]).says(&[
             "Let me look at it.",
@@ -234,7 +238,7 @@ fn nobody_reads() {
         drop(reader);
         let mut deaf = world.agent(["run", "hi"]);
         let output = deaf.stdout(Stdio::piped()).stderr(writer).output().unwrap();
-        assert_eq!((output.status.code(), output.stdout), (Some(0), b"Hello.".to_vec()));
+        assert_eq!((output.status.code(), output.stdout), (Some(0), b"Hello.\n".to_vec()));
 
         for arguments in [&["config", "template"][..], &["config", "check"], &["--help"], &["run", "--help"]] {
             let (reader, writer) = std::io::pipe().unwrap();

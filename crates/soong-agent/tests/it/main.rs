@@ -23,6 +23,8 @@ mod prompts;
 mod provider;
 mod replay;
 mod resume;
+mod screen;
+mod screens;
 mod secrets;
 mod sessions;
 mod storage;

@@ -148,10 +148,11 @@ impl Ended {
         self
     }
 
-    /// Stdout holds exactly this.
+    /// Stdout holds exactly this, with a line end behind it (DEC-26).
     #[track_caller]
     pub(crate) fn answers(self, text: &str) -> Self {
-        assert_eq!(self.stdout, text, "stderr:\n{}", self.stderr);
+        let ended = if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
+        assert_eq!(self.stdout, ended, "stderr:\n{}", self.stderr);
         self
     }
 

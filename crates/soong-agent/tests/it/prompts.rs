@@ -14,7 +14,7 @@ fn writes(world: &World, path: &str) {
     world.server.script([calls(write(path, "x\n")), Reply::text("Done.")]);
 }
 
-/// PERM-12, CLI-3, CLI-4: what counts as which answer. A typed denial or rubbish ends with 0, no answer with 3.
+/// PERM-12, CLI-3, CLI-4, FND-62: what counts as which answer. A denial ends with 0, what is no answer with 3, as none does.
 #[test]
 fn answers_on_a_pipe() {
     let world = World::new("answers_on_a_pipe");
@@ -25,12 +25,16 @@ fn answers_on_a_pipe() {
         ("allow once\n", true, 0),
         ("ALLOW FOR SESSION\r\n", true, 0),
         (" 1 ", true, 0),
+        ("y\n", true, 0),
         ("3\n", false, 0),
+        ("n\n", false, 0),
         ("deny\n", false, 0),
-        ("4\n", false, 0),
-        ("y\n", false, 0),
-        ("\n", false, 0),
-        (rubbish.as_str(), false, 0),
+        ("3 use another name\n", false, 0),
+        ("4\n", false, 3),
+        ("yes\n", false, 3),
+        ("\n", false, 3),
+        ("1\nsrc/main.rs\n", false, 3),
+        (rubbish.as_str(), false, 3),
         ("", false, 3),
     ]
     .into_iter()
@@ -42,6 +46,74 @@ fn answers_on_a_pipe() {
         assert_eq!(world.file(&file).is_some(), allowed, "{ended:?}");
         assert_eq!(ended.stderr.contains("denied code.write_file"), !allowed, "{}", ended.stderr);
         assert_eq!(ended.stderr.contains("nobody answered"), code == 3, "{}", ended.stderr);
+        let foreign = code == 3 && !input.is_empty();
+        assert_eq!(ended.stderr.matches("</dev/null").count(), usize::from(foreign), "{}", ended.stderr);
+        let told = world.results(world.server.request_count() - 1).contains("the user said no: use another name");
+        assert_eq!(told, input.starts_with("3 "), "the model is told the reason");
+    }
+}
+
+/// FND-08: a loop over lines keeps all its lines, whether it reads a file or a pipe, and none of them is an answer, also where a
+/// line looks like one.
+#[test]
+fn a_loop_over_lines() {
+    for (name, script) in [
+        ("loop_over_file", "while read x; do \"$0\" run \"fix $x\"; done <list"),
+        ("loop_over_pipe", "cat list | while read x; do \"$0\" run \"fix $x\"; done"),
+    ] {
+        let world = World::new(name);
+        let lines = ["a.c", "1", "b.c", "y", "c.c"];
+        world.home.write("project/list", &(lines.join("\n") + "\n"));
+        for _ in lines {
+            world.server.script([
+                Reply::empty().calls([write("x.txt", "x"), read("list")]),
+                calls(write("y.txt", "x")),
+                Reply::text("Done."),
+            ]);
+        }
+        let mut shell = world.home.command("sh");
+        shell.args(["-c", script, BIN]);
+        let ended = Running::start(shell).ends().exits(3).answers(&"Done.\n".repeat(lines.len()));
+        assert_eq!((world.file("x.txt"), world.file("y.txt")), (None, None), "{}", ended.stderr);
+        let requests = world.server.requests();
+        for (line, request) in lines.iter().zip(requests.iter().step_by(3)) {
+            assert!(
+                request.messages().iter().any(|message| message.to_string().contains(&format!("fix {line}"))),
+                "{line}"
+            );
+        }
+        // In each run but the last the reason is said once, and the second question is not even shown.
+        assert_eq!(ended.stderr.matches("</dev/null").count(), lines.len() - 1, "{}", ended.stderr);
+        assert_eq!(ended.stderr.matches(QUESTION).count(), lines.len() + 1, "{}", ended.stderr);
+        assert!(ended.stderr.contains("stdin holds \"b.c\", which is no answer"), "{}", ended.stderr);
+    }
+}
+
+/// FND-08: what a script gives and nobody reads gets one line; what it gives as answers, and nothing, gets none.
+#[test]
+fn what_is_left_on_stdin() {
+    let world = World::new("left_on_stdin");
+    let inputs = [
+        ("src/a.c\n", false, 1),
+        ("1\n1\n", true, 1),
+        ("1\n", true, 0),
+        ("1", true, 0),
+        ("", false, 0),
+        ("x", true, 0),
+    ];
+    for (number, (input, asks, lines)) in inputs.into_iter().enumerate() {
+        world.server.script(asks.then(|| calls(write(&format!("{number}.txt"), "x"))));
+        world.server.push(Reply::text("Done."));
+        let ended = world.run_answered("Go.", input);
+        assert_eq!(ended.stderr.matches("was not read to its end").count(), lines, "{input:?}: {}", ended.stderr);
+    }
+    world.home.write("project/list", "one\ntwo\n");
+    for (stdin, lines) in [("<list", 1), ("</dev/null", 0)] {
+        world.server.push(Reply::text("Done."));
+        let mut shell = world.home.command("sh");
+        shell.args(["-c", &format!("exec \"$0\" run hi {stdin}"), BIN]);
+        let ended = Running::start(shell).ends().exits(0);
+        assert_eq!(ended.stderr.matches("was not read to its end").count(), lines, "{stdin}: {}", ended.stderr);
     }
 }
 
@@ -104,7 +176,7 @@ fn an_answer_for_every_question() {
     for world in World::each("answer_for_every_question") {
         world.server.script(["a", "b", "c"].map(|path| calls(write(path, "x"))));
         world.server.push(Reply::text("Done."));
-        world.run_answered("Write three.", "1\n3\nallow once\nno more questions\n").exits(0);
+        world.run_answered("Write three.", "1\n3\nallow once\n").exits(0);
         let written = ["a", "b", "c"].map(|path| world.file(path).is_some());
         assert_eq!(written, [true, false, true]);
     }
@@ -154,7 +226,7 @@ fn what_a_question_shows() {
             "\n  because it writes a.txt\n",
             "\n  1  allow once\n",
             "\n  2  allow for this session: do not ask again about writes to files directly in ./ by code.edit_file\n",
-            "\n  3  deny\n",
+            "\n  3  deny; what follows the 3 tells the model why\n",
         ],
     );
     check_order(
@@ -273,10 +345,18 @@ fn a_message_on_stdin_with_a_terminal() {
 #[test]
 fn answers_on_a_terminal() {
     let world = World::new("answers_on_a_terminal");
-    for (number, (keys, allowed, code)) in
-        [("1\n", true, 0), ("allow for session\n", true, 0), ("3\n", false, 0), ("\n", false, 0), ("\x04", false, 3)]
-            .into_iter()
-            .enumerate()
+    for (number, (keys, allowed, code)) in [
+        ("1\n", true, 0),
+        ("y\n", true, 0),
+        ("allow for session\n", true, 0),
+        ("3\n", false, 0),
+        ("n\n", false, 0),
+        ("maybe\n", false, 0),
+        ("\n", false, 0),
+        ("\x04", false, 3),
+    ]
+    .into_iter()
+    .enumerate()
     {
         let file = format!("{number}.txt");
         writes(&world, &file);
@@ -284,6 +364,9 @@ fn answers_on_a_terminal() {
         terminal.shows("allow?").shows(QUESTION).types(keys);
         let (left, screen) = terminal.ends();
         assert_eq!((left, world.file(&file).is_some()), (code, allowed), "{screen}");
+        // FND-62: which answers there are is said where none of them came.
+        let is_none = matches!(keys, "maybe\n" | "\n");
+        assert_eq!(screen.contains("the answers are 1 or y"), is_none, "{screen}");
     }
 }
 

@@ -103,7 +103,7 @@ fn a_key_that_turns_up() {
             let message = format!("My key is {KEY}.");
             world.fed(with_key(&world, world.agent(["run", &message])), b"1\n1\n1\n1\n1\n1\n").exits(0)
         };
-        assert_eq!(ended.stdout, said.replace(KEY, MARKER));
+        assert_eq!(ended.stdout, said.replace(KEY, MARKER) + "\n");
         assert!(ended.stderr.contains(MARKER), "{}", ended.stderr);
         assert_eq!(world.file("copy.txt"), None, "what stands for the key is not written in its place");
         let artifacts = world.home.home.join("sessions").join(ended.session()).join("artifacts");

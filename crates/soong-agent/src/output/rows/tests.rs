@@ -4,41 +4,47 @@ use unicode_width::UnicodeWidthStr;
 use super::*;
 
 #[track_caller]
-fn check(line: &str, columns: usize, breaks: Breaks, rows: &[&str]) {
-    assert_eq!(wrapped("| ", ": ", line, Width::new(columns, false), breaks), rows, "{line}");
+fn check(line: &str, columns: usize, rows: &[&str]) {
+    assert_eq!(wrapped("| ", ": ", line, Width::new(columns, false)), rows, "{line}");
 }
 
-/// CLI-3: every row has a border, wherever the line is broken.
+/// CLI-3, FND-73: every row has a border, and no word is broken that fits on a row.
 #[test]
 fn rows_have_borders() {
-    check("", 20, Breaks::Anywhere, &["| "]);
-    check("seventeen columns", 20, Breaks::Anywhere, &["| seventeen columns"]);
-    check("eighteen columns..", 20, Breaks::Anywhere, &["| eighteen columns.", ": ."]);
-    check(
-        &format!("x{}  target  ok", " ".repeat(16)),
-        20,
-        Breaks::Anywhere,
-        &["| x                ", ":   target  ok"],
-    );
-    check("the last word goes on below", 20, Breaks::AtWords, &["| the last word ", ": goes on below"]);
-    check("/home/user/project/a.txt", 20, Breaks::AtWords, &["| /home/user/", ": project/a.txt"]);
-    check("a-word-that-is-longer-than-a-row", 20, Breaks::AtWords, &["| a-word-that-is-lo", ": nger-than-a-row"]);
-    check("narrower than the least", 3, Breaks::Anywhere, &["| narrower than the", ":  least"]);
+    check("", 20, &["| "]);
+    check("seventeen columns", 20, &["| seventeen columns"]);
+    check("eighteen columns..", 20, &["| eighteen ", ": columns.."]);
+    check(&format!("x{}  target  ok", " ".repeat(16)), 20, &["| x                ", ":   target  ok"]);
+    check("the last word goes on below", 20, &["| the last word ", ": goes on below"]);
+    // A blank stays behind its word.
+    check("fourteen chars and so on", 20, &["| fourteen chars ", ": and so on"]);
+    check("fifteen charss and", 20, &["| fifteen charss ", ": and"]);
+    check("sixteen charsss!! and", 20, &["| sixteen ", ": charsss!! and"]);
+    check("/home/user/project/a.txt", 20, &["| /home/user/", ": project/a.txt"]);
+    check("a-word-that-is-longer-than-a-row", 20, &["| a-word-that-is-", ": longer-than-a-row"]);
+    check("see averyveryverylongwordindeed", 20, &["| see averyveryvery", ": longwordindeed"]);
+    check("id sess_0123456789ab", 20, &["| id ", ": sess_0123456789ab"]);
+    check("another averyveryverylongwordindeed", 20, &["| another ", ": averyveryverylong", ": wordindeed"]);
+    let width = Width::new(40, false);
+    let id = format!("sess_{}", "0123456789abcdef".repeat(2));
+    assert_eq!(wrapped("session ", "  ", &id, width), ["session ", &format!("  {id}")]);
+    check("narrower than the least", 3, &["| narrower than ", ": the least"]);
 }
 
 /// CLI-3: columns are those of a display: wide characters take two, and so may whatever terminals do not agree on.
 #[test]
 fn columns_of_a_display() {
-    check("中文中文中文中文中", 20, Breaks::Anywhere, &["| 中文中文中文中文", ": 中"]);
-    check("éééééééééééééééééé", 20, Breaks::Anywhere, &["| ééééééééééééééééé", ": é"]);
-    check("✓✓✓✓✓✓✓✓✓", 20, Breaks::Anywhere, &["| ✓✓✓✓✓✓✓✓", ": ✓"]);
-    check("aaaaaaaaaaaaaaae\u{301}", 20, Breaks::Anywhere, &["| aaaaaaaaaaaaaaa", ": e\u{301}"]);
-    check("+\tx\ty", 20, Breaks::Anywhere, &["| +   x   y"]);
-    check("+→\tx→\tyyy→\t→\tz", 40, Breaks::Anywhere, &["| +→  x→  yyy→→   z"]);
-    check("→ x→", 20, Breaks::Anywhere, &["| → x→"]);
+    check("中文中文中文中文中", 20, &["| 中文中文中文中文", ": 中"]);
+    check("ab 中文中文中文中文中", 20, &["| ab 中文中文中文中", ": 文中"]);
+    check("éééééééééééééééééé", 20, &["| ééééééééééééééééé", ": é"]);
+    check("✓✓✓✓✓✓✓✓✓", 20, &["| ✓✓✓✓✓✓✓✓", ": ✓"]);
+    check("aaaaaaaaaaaaaaae\u{301}", 20, &["| aaaaaaaaaaaaaaa", ": e\u{301}"]);
+    check("+\tx\ty", 20, &["| +   x   y"]);
+    check("+→\tx→\tyyy→\t→\tz", 40, &["| +→  x→  yyy→→   z"]);
+    check("→ x→", 20, &["| → x→"]);
     let cyrillic = "д".repeat(17);
-    assert_eq!(wrapped("| ", ": ", &cyrillic, Width::new(20, false), Breaks::Anywhere).len(), 1);
-    assert_eq!(wrapped("| ", ": ", &cyrillic, Width::new(20, true), Breaks::Anywhere).len(), 3);
+    assert_eq!(wrapped("| ", ": ", &cyrillic, Width::new(20, false)).len(), 1);
+    assert_eq!(wrapped("| ", ": ", &cyrillic, Width::new(20, true)).len(), 3);
 }
 
 /// CLI-5: of a path that is cut whole parts are shown, where one fits.
@@ -91,16 +97,32 @@ proptest! {
     fn nothing_is_lost(
         line in "([ -~]|    |/|中|👍|e\u{301}|[\u{300}-\u{310}]{0,40}|\\PC){0,120}",
         columns in 20_usize..200,
-        words in any::<bool>(),
         wide in any::<bool>(),
     ) {
-        let breaks = if words { Breaks::AtWords } else { Breaks::Anywhere };
-        let rows = wrapped("  label  ", "       : ", &line, Width::new(columns, wide), breaks);
+        let rows = wrapped("  label  ", "       : ", &line, Width::new(columns, wide));
         let mut whole = String::new();
         for (at, row) in rows.iter().enumerate() {
             prop_assert!(row.width() < columns, "{row:?}");
             whole.push_str(row.strip_prefix(if at == 0 { "  label  " } else { "       : " }).unwrap());
         }
         prop_assert_eq!(whole, line);
+    }
+
+    /// FND-73: no row ends in the middle of a word that fits on a row.
+    #[test]
+    fn words_stay_whole(
+        line in "([a-z/=_-]{1,50}|sess_[0-9a-f]{32}|中文[中文]{0,30}| {1,4}){0,40}",
+        columns in 40_usize..=200,
+    ) {
+        let width = Width::new(columns, false);
+        let rows = wrapped("note   ", "       ", &line, width);
+        let room = width.usable() - 7;
+        let mut end = 0;
+        for row in &rows[..rows.len() - 1] {
+            end += row.len() - 7;
+            let word: String = line[..end].rsplit(' ').next().unwrap().to_owned() + line[end..].split(' ').next().unwrap();
+            let parted = !line[..end].ends_with(' ') && !line[end..].starts_with(' ');
+            prop_assert!(!parted || width.of_all(&word) > room, "{word:?} in {rows:#?}");
+        }
     }
 }

@@ -2,6 +2,7 @@ use agent_core::id::{AgentId, PermissionRequestId, RunId, SessionId};
 use agent_core::message::Object;
 use agent_core::permission::DecisionKind;
 use agent_core::session::AgentRole;
+use agent_core::text::quote_argv;
 use agent_core::tool::Permission;
 use proptest::prelude::*;
 use serde_json::json;
@@ -86,8 +87,37 @@ fn a_question() {
             "  1  allow once",
             "  2  allow for this session: do not ask again about writes to files directly ",
             "   : in ./ by code.edit_file",
-            "  3  deny",
+            "  3  deny; what follows the 3 tells the model why",
         ]
+    );
+}
+
+/// FND-28, PRM-6: a script in a command is shown line by line; the rows together are the command in its quoting, and only
+/// a line break in quotes ends a row.
+#[test]
+fn a_script_is_shown_in_lines() {
+    let command = |argv: &[&str], columns| {
+        let argv: Vec<_> = argv.iter().map(|word| (*word).to_owned()).collect();
+        let mut request = Asked { summary: quote_argv(&argv), ..Asked::default() }.request();
+        request.env_summary.insert("names".to_owned(), json!(["PATH"]));
+        let shown = Shown::of(&request, Width::new(columns, false)).preview;
+        let whole: String = shown.iter().map(|row| &row[4..]).collect();
+        assert_eq!(whole, quote_argv(&argv));
+        shown
+    };
+    let script = "set -e\nfor file in src/*.c; do\n    cc -c \"$file\"\ndone\n";
+    assert_eq!(
+        command(&["sh", "-c", script], 80),
+        ["  | sh -c $'set -e\\n", "  : for file in src/*.c; do\\n", "  :     cc -c \"$file\"\\n", "  : done\\n'"]
+    );
+    assert_eq!(
+        command(&["sh", "-c", "echo it\\'s\necho 'two words'", "a\\nb"], 80),
+        ["  | sh -c $'echo it\\\\\\'s\\n", "  : echo \\'two words\\'' 'a\\nb'"]
+    );
+    // What does not fit goes on at a blank.
+    assert_eq!(
+        command(&["sh", "-c", "printf one two three\nexit"], 24),
+        ["  | sh -c $'printf one ", "  : two three\\n", "  : exit'"]
     );
 }
 
@@ -262,7 +292,7 @@ proptest! {
         let options: Vec<_> = rows.iter().skip_while(|row| !row.starts_with("  1  ")).collect();
         prop_assert!(options.len() >= 3 && options[0] == "  1  allow once");
         prop_assert!(options[1].starts_with("  2  allow for "));
-        prop_assert!(options[2..options.len() - 1].iter().all(|row| row.starts_with("   : ")));
-        prop_assert_eq!(options[options.len() - 1], "  3  deny");
+        let last = options.iter().position(|row| row.starts_with("  3  deny; ")).unwrap();
+        prop_assert!(options[2..].iter().enumerate().all(|(at, row)| at + 2 == last || row.starts_with("   : ")));
     }
 }

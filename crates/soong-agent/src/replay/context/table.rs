@@ -12,7 +12,7 @@ pub(super) const LEGEND: [(&str, &str); 5] = [
 ];
 
 /// Above the rows of an epoch.
-pub(super) const HEADER: &str = "turn    in    out   gone    sum   cut  estimated   counted      off  window";
+pub(super) const HEADER: &str = "turn    in   out  gone   sum  cut  estimated  counted      off  window";
 
 /// The row behind its time; `window` is the size of the context window. Nothing in it is text of others.
 pub(super) fn row(request: &RequestReport, window: Option<u64>) -> String {
@@ -22,7 +22,7 @@ pub(super) fn row(request: &RequestReport, window: Option<u64>) -> String {
     let again = context.request.filter(|_| request.again);
     let again = again.map(|number| format!("  again: request {number}")).unwrap_or_default();
     format!(
-        "{:>4} {:>5} {:>6} {:>6} {:>6} {:>5} {:>10} {:>9} {off:>8} {:>7}{again}",
+        "{:>4} {:>5} {:>5} {:>5} {:>5} {:>4} {:>10} {:>8} {off:>8} {:>7}{again}",
         known(context.turn.map(u64::from)),
         count(context.nodes_in),
         count(context.nodes_out),

@@ -9,7 +9,7 @@ use super::*;
 use crate::output::Width;
 
 /// The row of columns.
-const HEADER: &str = "       turn    in    out   gone    sum   cut  estimated   counted      off  window";
+const HEADER: &str = "       turn    in   out  gone   sum  cut  estimated  counted      off  window";
 
 const PLAIN: Look = Look { width: None, colour: false };
 
@@ -206,14 +206,14 @@ fn a_run() {
             "                   400  system.core   system.core@3",
             "                    50  instructions  /p/AGENTS.md  (dynamic, left out: 3, cut, paths: 2)",
             HEADER,
-            " 0:00     1     1      -      -      -     -       1600      1455   +10.0%     18%",
-            " 0:03     2     3      -      -      -     1       1980         ?              24%",
+            " 0:00     1     1     -     -     -    -       1600     1455   +10.0%     18%",
+            " 0:03     2     3     -     -     -    1       1980        ?              24%",
             "       failed   the stream\\nbroke; asked again",
-            " 0:04     2     3      -      -      -     1       1980         ?              24%  again: request 3",
+            " 0:04     2     3     -     -     -    1       1980        ?              24%  again: request 3",
             "       failed   gone",
-            " 0:09     3     3      -      -      -     1       1980       500  +296.0%      6%",
+            " 0:09     3     3     -     -     -    1       1980      500  +296.0%      6%",
             "       odd      about 1900 expected: the server cut the prompt, or did not count what it had cached",
-            " 1:03     4     3      ?      -      -     1       1980         ?              24%",
+            " 1:03     4     3     ?     -     -    1       1980        ?              24%",
             " 1:10  end      completed; 3 turns",
             "       estimate 6.0% off (12.0% uncalibrated), at most 10.0%, at last 1.0%; 2 requests, factor 1.062",
         ],
@@ -282,7 +282,7 @@ fn what_is_missing_and_why() {
             "                   400  system.core   system.core@3",
             "                    50  instructions  /p/AGENTS.md  (dynamic, left out: 3, cut, paths: 2)",
             HEADER,
-            " 0:00     1     1      -      -      -     -       1600      1600    +0.0%     20%",
+            " 0:00     1     1     -     -     -    -       1600     1600    +0.0%     20%",
             " 0:21  summary  8 turns in node_01a22d4c1e05…_12: 3100 tokens became 900; in the background, 9.0 s",
             " 0:21  epoch    2: earlier turns became a summary; model m",
             "       window   8192: system and tools 1450, dynamic 1173 (50 used), answer 2048, messages 3521",
@@ -291,7 +291,7 @@ fn what_is_missing_and_why() {
             "       covered  8 turns by the summary in node_01a22d4c1e05…_12",
             "       tail     1 message at the end that is no history",
             HEADER,
-            " 0:21     5     4     20      -      8     -       1600         ?              20%",
+            " 0:21     5     4    20     -     8    -       1600        ?              20%",
             " 0:22  slide    the window is full: 1 turn left out, 3600 tokens became 2000",
             " 0:23  epoch    3: the window was full, so the oldest turns were left out; model m",
             "       window   8192: system and tools 1450, dynamic 1173 (50 used), answer 2048, messages 3521",
@@ -300,7 +300,7 @@ fn what_is_missing_and_why() {
             "       left out 1 turn: the window slid past it",
             "       marker   the model reads: [1 earlier turn left out] and 2 lines more",
             HEADER,
-            " 0:23     6     1     23      1      8     -       1600      1600    +0.0%     20%",
+            " 0:23     6     1    23     1     8    -       1600     1600    +0.0%     20%",
             " 0:30  none     the model's reply is no summary:\\nno; in need, 2.0 s",
             " 0:31  none     no; at the end of a run",
             " 0:31  slide    the context window is full: results and loaded texts are shortened further",
@@ -308,7 +308,7 @@ fn what_is_missing_and_why() {
             " 0:31  summary  8 turns in node_01a22d4c1e05…_12: 3100 tokens became 900, cut at its limit; at the end of a run, 1.0 s",
             "       left out 4 turns: they are older than what the window holds",
             HEADER,
-            " 0:32     7     2      ?      4      -     ?          ?      1600              20%",
+            " 0:32     7     2     ?     4     -    ?          ?     1600              20%",
         ],
     );
 }
@@ -336,12 +336,12 @@ fn reports_of_older_versions() {
             "       window   1000: messages 5",
             "       system   what it is made of is not stored",
             HEADER,
-            " 0:00     1     1      ?      ?      -     ?         99         ?              10%",
-            " 0:01     2     2      ?      ?      -     ?         99       100    -1.0%     10%",
+            " 0:00     1     1     ?     ?     -    ?         99        ?              10%",
+            " 0:01     2     2     ?     ?     -    ?         99      100    -1.0%     10%",
             "       window   2000: messages 5",
             HEADER,
-            " 0:02     3     3      ?      ?      -     ?         99         ?               5%",
-            " 0:03     ?     ?      ?      ?      -     ?          ?         ?                ?",
+            " 0:02     3     3     ?     ?     -    ?         99        ?               5%",
+            " 0:03     ?     ?     ?     ?     -    ?          ?        ?                ?",
             " 0:04  end      failed: the server\\nis gone; 3 turns",
         ],
     );
