@@ -16,7 +16,7 @@ pub struct InstructionCatalog {
     pub(super) places: Resolved,
     pub(super) entries: Vec<InstructionEntry>,
     pub(super) report: ScanReport,
-    near: Vec<NearMiss>,
+    pub(super) near: Vec<NearMiss>,
 }
 
 impl InstructionCatalog {
@@ -49,13 +49,14 @@ impl InstructionCatalog {
             theirs.sort_by(Found::in_path_order);
             found.extend(theirs);
         }
-        let (mut report, near) = walk.into_report();
+        let (mut report, mut near) = walk.into_report();
         report.left_out = found.len().saturating_sub(limits.entries);
         found.truncate(limits.entries);
         let level = |index| if index < users { Level::User } else { Level::Project };
         let entries = found.into_iter().enumerate().map(|(index, file)| entry::describe(file, level(index), &places));
         let entries: Vec<_> = entries.collect();
-        let near = near.into_shown(&entries, |path| places.below(path));
+        entries.iter().for_each(|entry| near.long(&entry.named, &entry.path));
+        let near = near.shown(|path| places.below(path));
         Self { entries, report, near, places }
     }
 

@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
 
-use super::entry::InstructionEntry;
 use super::names::NAMES;
 use crate::frontmatter;
 use crate::shown;
@@ -78,20 +77,18 @@ impl NearMisses {
         }
     }
 
-    /// As they are shown, with those that are too long behind them.
-    pub(super) fn into_shown(mut self, entries: &[InstructionEntry], show: impl Fn(&Path) -> PathBuf) -> Vec<NearMiss> {
-        for entry in entries {
-            if let Some(size) = entry.path.metadata().ok().map(|known| known.len()).filter(|size| *size > LONG) {
-                let message = format!("has {size} bytes; the model is given no more than the first {LONG} at once");
-                self.add(entry.named.clone(), message);
-            }
+    /// A file that is longer than what is read of it.
+    pub(super) fn long(&mut self, named: &Path, file: &Path) {
+        if let Some(size) = file.metadata().ok().map(|known| known.len()).filter(|size| *size > LONG) {
+            let message = format!("has {size} bytes; the model is given no more than the first {LONG} at once");
+            self.add(named.to_owned(), message);
         }
-        let shown = self.0.into_iter().map(|(path, message)| {
-            let shown = entries.iter().find(|entry| entry.named == path).map(|entry| entry.shown.clone());
-            let shown = shown.unwrap_or_else(|| shown::path(&show(&path)));
-            NearMiss { path, shown, message }
-        });
-        shown.collect()
+    }
+
+    /// With each path as `show` has it.
+    pub(super) fn shown(self, show: impl Fn(&Path) -> PathBuf) -> Vec<NearMiss> {
+        let shown = |(path, message): (PathBuf, String)| NearMiss { shown: shown::path(&show(&path)), path, message };
+        self.0.into_iter().map(shown).collect()
     }
 }
 

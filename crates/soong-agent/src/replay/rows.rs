@@ -40,7 +40,13 @@ impl Rows {
             None => String::new(),
         };
         self.blank();
-        self.dim("run ", "  ", &format!("{number}{run_id}  {}{what}", moment::minute(began)));
+        // An id is never broken, however narrow the terminal.
+        let is_narrow = self.look.width.is_some_and(|width| width.usable() < "run ".len() + run_id.as_str().len());
+        self.dim(
+            "run ",
+            if is_narrow { "  " } else { "    " },
+            &format!("{number}{run_id}  {}{what}", moment::minute(began)),
+        );
     }
 
     /// A row with the time, as far as there is one, and a word that says what it is about.

@@ -44,10 +44,9 @@ impl Timeline {
     /// After the last page: where all is of which only an end was shown.
     pub(super) fn end(&mut self, session: &SessionId) -> String {
         if self.tails {
-            let words = "what calls were given and gave back is in the request after them";
-            let line = format!("{words}: soong-agent replay {session} --run N --turn M");
             self.rows.blank();
-            self.rows.dim("", "", &line);
+            self.rows.dim("", "", "What a call was given and gave back is in the request of the turn after it:");
+            self.rows.dim("  ", "  ", &format!("soong-agent replay {session} --run N --turn M"));
         }
         self.rows.take()
     }

@@ -11,6 +11,7 @@ mod cleanup;
 mod configuration;
 mod context;
 mod damaged;
+mod folders;
 mod interrupted;
 mod limits;
 mod memory;

@@ -37,14 +37,14 @@ impl Words {
             || word.contains('…')
             // A quoted script is shown line by line.
             || self.whole.iter().any(|whole| whole.contains("\\n") && whole.split_inclusive("\\n").any(|part| part == word))
-            || self.long.iter().any(|long| long.chars().count() > columns - 14 && long.contains(word.trim_end_matches('\\')))
+            || self.long.iter().any(|long| long.chars().count() > columns - 16 && long.contains(word.trim_end_matches('\\')))
     }
 }
 
 /// An id of ours, whole: those of two runs differ.
 fn is_id(word: &str) -> bool {
     ["sess_", "run_"].iter().any(|prefix| {
-        let digits = word.strip_prefix(prefix).unwrap_or_default();
+        let digits = word.trim_end_matches('\\').strip_prefix(prefix).unwrap_or_default();
         digits.len() == 32 && digits.chars().all(|c| c.is_ascii_hexdigit())
     })
 }
@@ -95,7 +95,7 @@ fn busy(world: &World, columns: u16) -> String {
     let mut terminal = Terminal::start_of(columns, world.on_terminal(["run", "Do something of every kind."]));
     terminal.shows("1, 2 or 3? ").types("1\n");
     terminal.shows("1, 2 or 3? ").types("2\n");
-    terminal.shows("1, 2 or 3? ").types("3 leave the notes as they are, please\n");
+    terminal.shows("1, 2 or 3? ").types("3 leave it as is\n");
     let (code, screen) = terminal.ends();
     assert_eq!(code, 0, "{screen}");
     screen
@@ -123,12 +123,13 @@ fn a_run() {
         "note   agents.md: is not read: an instruction file is called AGENTS.md",
         "exit   code.run_command sh -c ",
         "       | compiling the file called three\n       | error: the third of them could not be compiled",
-        "denied code.edit_file notes.txt: not run, permission denied: the user said no: leave the notes as they are, please",
+        "denied code.edit_file notes.txt: not run, permission denied: the user said no: leave it as is",
         "note   1 call was denied\n",
         "go on with: soong-agent run --session-id sess_",
     ] {
         assert!(text.contains(told), "{told:?} is missing in\n{text}");
     }
+    assert_eq!(text.matches("agents.md: is not read").count(), 1, "FND-70: a run says it once\n{text}");
     let words = Words::of(&wide);
     for columns in [40, 80, 120] {
         check("run", columns, &busy(&world, columns), &words);

@@ -24,7 +24,7 @@ fn rows_have_borders() {
     check("a-word-that-is-longer-than-a-row", 20, &["| a-word-that-is-", ": longer-than-a-row"]);
     check("see averyveryverylongwordindeed", 20, &["| see averyveryvery", ": longwordindeed"]);
     check("id sess_0123456789ab", 20, &["| id ", ": sess_0123456789ab"]);
-    check("another averyveryverylongwordindeed", 20, &["| another ", ": averyveryverylong", ": wordindeed"]);
+    check("some other averyveryverylongwordindeed", 20, &["| some other ", ": averyveryverylong", ": wordindeed"]);
     let width = Width::new(40, false);
     let id = format!("sess_{}", "0123456789abcdef".repeat(2));
     assert_eq!(wrapped("session ", "  ", &id, width), ["session ", &format!("  {id}")]);
