@@ -86,7 +86,7 @@ fn busy(world: &World, columns: u16) -> String {
         calls(write("out.txt", &format!("{long}\n{long}\n"))),
         calls(Call::new("code.edit_file", json!({"path": "notes.txt", "edits": [{"old": "quick", "new": "slow"}]}))),
         calls(command(&["no-such-program-on-this-machine", "--with", "arguments"])),
-        Reply::text(&format!(
+        Reply::text(format!(
             "# What I did\n\n{long} {long}\n\n- {long}\n\n```sh\nls -l\n```\n\nThat is all there is.\n"
         )),
     ]);
