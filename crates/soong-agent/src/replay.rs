@@ -184,9 +184,10 @@ async fn timeline(
         }
     }
     output.page(&timeline.end(session));
-    output.page(&told.children().iter().map(child).collect::<String>());
+    let look = output.page_look();
+    output.page(&told.children().iter().map(|agent| child(agent, look)).collect::<String>());
     if arguments.debug {
-        output.page(&told.internal().iter().map(child).collect::<String>());
+        output.page(&told.internal().iter().map(|agent| child(agent, look)).collect::<String>());
     }
     complete(timeline.is_damaged)
 }
@@ -255,8 +256,10 @@ fn how_to_go_on(session: &SessionInfo) -> String {
 }
 
 /// A child agent, in a line (STO-9).
-fn child(agent: &AgentInfo) -> String {
-    format!("\nchild   {} ({}): {}\n", agent.agent_id, agent.agent_type.as_str(), agent.status.as_str())
+fn child(agent: &AgentInfo, look: Look) -> String {
+    let line = format!("{} ({}): {}", agent.agent_id, agent.agent_type.as_str(), agent.status.as_str());
+    let rows = look.rows("child   ", "  ", &line);
+    rows.iter().fold("\n".to_owned(), |text, row| text + row + "\n")
 }
 
 #[cfg(test)]
