@@ -2,6 +2,8 @@
 
 mod answer;
 mod columns;
+mod layout;
+mod look;
 mod rows;
 mod status;
 
@@ -13,9 +15,11 @@ use rustix::fs::fstat;
 use rustix::termios::{Winsize, tcgetwinsize};
 
 pub(crate) use columns::{Columns, GAP, widest};
+pub(crate) use look::{Colour, Look};
 pub(crate) use rows::{Width, wrapped};
 
 use answer::Streamed;
+use layout::{SET_IN, below, command_rows, wrapped_below};
 use status::Drawn;
 
 /// How stderr may look.
@@ -315,100 +319,6 @@ impl Output {
     }
 }
 
-/// Further lines and rows of a note are set in so far.
-const SET_IN: &str = "  ";
-/// More blanks before a line are not repeated before its next rows.
-const MOST_SET_IN: usize = 12;
-
-/// A line whose rows go on below it.
-fn wrapped_below(first: &str, rest: &str, line: &str, width: Width) -> Vec<String> {
-    if first.len() == rest.len() {
-        return wrapped(first, rest, line, width);
-    }
-    // What is longer than nothing before the first row is no part of the line.
-    let mut rows = wrapped(rest, rest, line, width);
-    if let Some(row) = rows.first_mut() {
-        *row = format!("{first}{}", row.strip_prefix(rest).unwrap_or(row));
-    }
-    rows
-}
-
-/// A command as rows that a shell reads as one line.
-fn command_rows(indent: &str, command: &str, width: Width) -> Vec<String> {
-    const GOES_ON: &str = " \\";
-    let rows = wrapped(indent, indent, command, width);
-    if rows.len() < 2 {
-        return rows;
-    }
-    let narrower = width.narrower(GOES_ON.len());
-    // An id is copied as a whole.
-    let longest = command.split(' ').map(|word| width.of_all(word)).max().unwrap_or(0);
-    let indent = if longest > narrower.usable().saturating_sub(indent.len()) { "" } else { indent };
-    let mut rows = wrapped(indent, indent, command, narrower);
-    let last = rows.len() - 1;
-    // Behind a blank a word ends. A word that is longer than a row goes on at the border, as it must.
-    for row in &mut rows[..last] {
-        let ends = row.ends_with(' ');
-        row.truncate(row.trim_end().len());
-        row.push_str(if ends { GOES_ON } else { "\\" });
-    }
-    rows
-}
-
-/// How text on stdout may look.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Look {
-    /// Where rows end; nowhere if no terminal shows them.
-    pub(crate) width: Option<Width>,
-    /// Colours may be used.
-    pub(crate) colour: bool,
-}
-
-impl Look {
-    /// A line as rows, as they may be printed; see [`wrapped`].
-    pub(crate) fn rows(self, first: &str, rest: &str, line: &str) -> Vec<String> {
-        match self.width {
-            Some(width) => wrapped(first, rest, line, width),
-            None => vec![format!("{first}{line}")],
-        }
-    }
-
-    /// A page of lines as it may be printed: what does not fit goes on below its line. The page is escaped.
-    pub(crate) fn page(self, page: &str) -> String {
-        let rows = page.lines().flat_map(|line| {
-            let indent = line.len() - line.trim_start_matches([' ', '-', '|']).len();
-            let (first, rest) = line.split_at(indent.min(MOST_SET_IN));
-            self.rows(first, &" ".repeat(first.len()), rest)
-        });
-        rows.map(|row| row + "\n").collect()
-    }
-
-    /// A word in its colour, where colours are.
-    pub(crate) fn paint(self, word: &str, colour: Colour) -> String {
-        if self.colour { format!("{}{word}\x1b[0m", colour.code()) } else { word.to_owned() }
-    }
-}
-
-/// Colours of marks.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Colour {
-    Red,
-    Green,
-    Yellow,
-    Dim,
-}
-
-impl Colour {
-    fn code(self) -> &'static str {
-        match self {
-            Self::Red => "\x1b[31m",
-            Self::Green => "\x1b[32m",
-            Self::Yellow => "\x1b[33m",
-            Self::Dim => "\x1b[2m",
-        }
-    }
-}
-
 /// How wide the terminal is that shows stderr, or where stderr leads elsewhere the one a person sits at; one that does not
 /// say, and none, is taken for an ordinary one.
 fn columns() -> usize {
@@ -443,11 +353,6 @@ fn without_controls(text: &str) -> String {
         shown.push(if harmless { c } else { char::REPLACEMENT_CHARACTER });
     }
     shown
-}
-
-/// Further lines of a note are set in: a name with a line break in it does not begin a line of ours.
-fn below(text: &str) -> String {
-    text.replace('\n', "\n  ")
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ fn tipped(mut error: Error, arguments: &[OsString]) -> Error {
     };
     let tip = match error.kind() {
         ErrorKind::InvalidSubcommand if is_first(&said(&error, ContextKind::InvalidSubcommand), arguments) => {
-            let message = arguments.first().map(|message| message_of(message)).unwrap_or_default();
+            let message = arguments.first().map(message_of).unwrap_or_default();
             Some(format!("to give the agent a message: soong-agent run {message}"))
         }
         ErrorKind::UnknownArgument if error.get(ContextKind::SuggestedArg).is_none() => {

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent_core::PermissionDecision;
@@ -11,8 +11,8 @@ use agent_core::permission::DecisionKind;
 use agent_core::text::shorten;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::Channel;
-use super::script::{Judged, Script, Seen, judge};
+use super::channel::Channel;
+use super::script::{Judged, Script, Seen, judge, never_asked};
 use super::word;
 use crate::lines::whole_line;
 
@@ -94,14 +94,6 @@ fn foreign(line: &str) -> String {
          not meant to be read, as in a loop over lines: </dev/null",
         word::ANSWERS
     )
-}
-
-/// That stdin holds no answers, for the model and the timeline.
-const NO_ANSWERS: &str = "what is on stdin is no answer";
-
-/// The decision about every question after one whose answer was foreign text.
-pub(super) fn never_asked() -> PermissionDecision {
-    PermissionDecision::unanswered(NO_ANSWERS)
 }
 
 /// Waits for a script as long as `patience`. Takes a line only where all that can be read now is answers, one a line.
@@ -215,9 +207,6 @@ fn readable(from: BorrowedFd<'_>) -> io::Result<bool> {
         Err(error) => Err(error.into()),
     }
 }
-
-/// What a script's stdin is known to be, shared with the thread that reads there.
-pub(crate) type Shared = Arc<Mutex<Script>>;
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,9 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::sync::{Arc, Mutex};
 
+use agent_core::PermissionDecision;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, fstat, tell};
 use rustix::io::{Errno, pread, read};
@@ -27,6 +29,9 @@ pub(crate) struct Script {
     /// A line that is no answer: then none of it is.
     pub(super) foreign: Option<String>,
 }
+
+/// What a script's stdin is known to be, shared with the thread that reads there.
+pub(crate) type Shared = Arc<Mutex<Script>>;
 
 /// How it can be looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -232,6 +237,14 @@ pub(super) fn judge(text: &[u8], behind: Behind) -> Judged {
         _ => return foreign(rest),
     }
     if first == 0 { Judged::Beginning } else { Judged::Answers(first) }
+}
+
+/// That stdin holds no answers, for the model and the timeline.
+const NO_ANSWERS: &str = "what is on stdin is no answer";
+
+/// The decision about every question after one whose answer was foreign text.
+pub(super) fn never_asked() -> PermissionDecision {
+    PermissionDecision::unanswered(NO_ANSWERS)
 }
 
 /// Where the last whole line ends.
