@@ -117,9 +117,9 @@ fn a_run() {
     let wide = Screen::of(&busy(&world, WIDE), WIDE.into());
     let text = wide.text();
     for told in [
-        "ok     code.search \"needle in a haystack\" in sub, files *.none: ",
-        "ok     code.search \"quick|brown\": 2 matches",
-        "ok     code.list_dir . and everything below it: ",
+        "code.search 'needle in a haystack' in sub, files '*.none': ",
+        "ok     code.search 'quick|brown' in .: 2 matches",
+        "ok     code.list_dir .",
         "note   agents.md: is not read: an instruction file is called AGENTS.md",
         "exit   code.run_command sh -c ",
         "       | compiling the file called three\n       | error: the third of them could not be compiled",
