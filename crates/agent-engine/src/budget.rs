@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use crate::path::forgetting::Memory;
 use crate::tokens::Calibration;
 
 /// What the configuration asks for, in tokens.
@@ -132,6 +133,17 @@ impl Budgets {
     /// The same, of this much room for messages.
     pub(crate) fn pinned_of(messages: u64) -> u64 {
         messages / 4
+    }
+
+    /// What is kept of a path from run to run. Estimates are off by half at most where more is counted than that, so twice the
+    /// window is more than a request holds.
+    pub(crate) fn memory(&self) -> Memory {
+        Memory {
+            end: self.window.saturating_mul(2),
+            results: self.window / 16,
+            pinned: self.window / 2,
+            words: self.window / 10,
+        }
     }
 
     /// The most that the results of one turn may take, as estimated; longer ones are shortened for the model. It leaves room

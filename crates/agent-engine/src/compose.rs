@@ -288,7 +288,7 @@ fn words_between(selection: &Selection<'_>, room: u64) -> Sayings {
         Some(compaction) if compaction.is_loaded => Sayings::default(),
         Some(compaction) => selection.path.earlier_words().without(&compaction.mark.user_words),
     };
-    let between = selection.words(selection.covered, selection.border);
+    let between = selection.path.words(selection.covered, selection.border);
     // The input of the run is kept as it is.
     let input = selection.input.map(|index| &selection.path.nodes()[index].node_id);
     earlier.and(between.filter(|(node_id, _)| Some(node_id) != input), room)

@@ -202,7 +202,7 @@ pub(crate) fn turns_before(path: &Path, border: usize) -> usize {
 /// The words of earlier summaries, and those that are covered now.
 fn words_covered(path: &Path, now: &Selection<'_>, border: usize, room: u64) -> Sayings {
     let unread = path.earlier_words();
-    let covered = now.words(now.covered, border);
+    let covered = path.words(now.covered, border);
     match path.compaction() {
         None => unread.and(covered, room),
         Some(compaction) if compaction.is_loaded => compaction.mark.user_words.and(covered, room),

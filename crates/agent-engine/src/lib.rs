@@ -65,4 +65,4 @@ pub use sources::{Compacting, ModelSettings, Recovery, Sources, Summariser, Tool
 pub use summary::{SECTIONS, Summary, SummaryFault};
 pub use tokens::{Calibration, TokenCounter};
 pub use window::Window;
-pub use words::{Saying, Sayings};
+pub use words::{Saying, Sayings, WISH_WORDS, is_wish};

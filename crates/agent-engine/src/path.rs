@@ -1,5 +1,7 @@
 //! The active path as the machine believes it: a chain of nodes, grouped so that a call and its results stay together.
 
+pub(crate) mod forgetting;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -254,56 +256,6 @@ impl Path {
             }
         }
         self.call_ids = self.groups.iter().flat_map(|group| group.calls.iter().cloned()).collect();
-    }
-
-    /// Lets go of what a summary covers, as if it had not been loaded: no request needs it any more. Of what is loaded stay the
-    /// kept part, the summary, and before it what may be kept because of what it is.
-    #[must_use]
-    pub fn without_what_is_covered(mut self) -> Self {
-        let Some(compaction) = self.compactions.last().cloned() else { return self };
-        let border = compaction.first_kept;
-        let stays = |index: usize| {
-            index >= border || index < self.omitted.pinned || PINNED.contains(&self.nodes[index].node_type)
-        };
-        // Groups behind the border may have no part before it: a border is a group's head.
-        let mut place = vec![None; self.nodes.len()];
-        let (mut next, mut gone) = (0, Vec::new());
-        for (index, place) in place.iter_mut().enumerate() {
-            if stays(index) {
-                *place = Some(next);
-                next += 1;
-            } else {
-                gone.push(index);
-            }
-        }
-        let (Some(first), Some(last)) = (gone.first().copied(), gone.last().copied()) else { return self };
-        let before = |index: usize| (0..index).filter(|index| place[*index].is_some()).count();
-        self.omitted = Omitted {
-            nodes: self.omitted.nodes + gone.len(),
-            turns: self.omitted.turns + gone.iter().filter(|index| self.nodes[**index].role == Role::Assistant).count(),
-            at: if self.omitted.nodes > 0 { self.omitted.at } else { before(first) },
-            pinned: before(last),
-        };
-        let moved = |index: usize| place.get(index).copied().flatten();
-        self.groups.retain_mut(|group| match moved(group.head) {
-            Some(head) => {
-                group.head = head;
-                group.results.iter_mut().for_each(|result| *result = result.and_then(moved));
-                true
-            }
-            None => false,
-        });
-        self.context = self.context.iter().filter_map(|index| moved(*index)).collect();
-        self.compactions = moved(compaction.at)
-            .zip(moved(border))
-            .map(|(at, first_kept)| Compaction { at, first_kept, ..compaction })
-            .into_iter()
-            .collect();
-        self.call_ids = self.groups.iter().flat_map(|group| group.calls.iter().cloned()).collect();
-        let mut places = place.into_iter();
-        self.nodes.retain(|_| places.next().flatten().is_some());
-        self.memos = Memos::default();
-        self
     }
 
     /// The path as it was when this node was its tip; `None` if the node is not on it.

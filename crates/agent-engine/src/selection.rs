@@ -175,20 +175,6 @@ impl<'a> Selection<'a> {
         latest.map_or(0, |group| group.head).max(self.input.unwrap_or(0))
     }
 
-    /// What a person said in these groups, in order.
-    pub(crate) fn words(&self, from: usize, to: usize) -> impl Iterator<Item = (NodeId, String)> {
-        let nodes = self.path.nodes();
-        let groups = self.path.groups().iter().map(|group| group.head);
-        groups.filter(move |head| (from..to).contains(head)).filter_map(move |head| {
-            let node = &nodes[head];
-            let said = node.role == Role::User && !node.synthetic;
-            said.then(|| {
-                let text = node.message.content.iter().filter_map(ContentBlock::to_model_text);
-                (node.node_id.clone(), text.collect::<Vec<_>>().join("\n"))
-            })
-        })
-    }
-
     /// What is in because it was loaded; of that in the system part, the nodes that stand for it.
     pub(crate) fn loaded(&self) -> Vec<&'a PathNode> {
         let is_in = |index: &usize| {

@@ -35,6 +35,12 @@ const PER_SAYING: u64 = 4;
 const CUT: &str = " […] ";
 
 impl Sayings {
+    /// Nothing yet of so many messages that were not looked at.
+    #[must_use]
+    pub fn unread(left_out: usize) -> Self {
+        Self { kept: Vec::new(), left_out }
+    }
+
     /// Adds newer sayings and keeps what fits into `room` estimated tokens.
     #[must_use]
     pub fn and(&self, newer: impl IntoIterator<Item = (NodeId, String)>, room: u64) -> Self {
@@ -179,9 +185,29 @@ const WISHES: &[&str] = &[
     "错了",
 ];
 
-fn is_wish(text: &str) -> bool {
+/// Whether a message sounds like a wish, a rule or a correction: of what the user said, that is kept first.
+#[must_use]
+pub fn is_wish(text: &str) -> bool {
     let lower = text.to_lowercase();
     WISHES.iter().any(|word| lower.contains(word))
+}
+
+/// Tells apart what was found by [`is_wish`] before its words changed.
+pub const WISH_WORDS: u32 = fingerprint(WISHES);
+
+/// FNV-1a, of the words and where they end.
+const fn fingerprint(words: &[&str]) -> u32 {
+    let (mut hash, mut at) = (0x811c_9dc5_u32, 0);
+    while at < words.len() {
+        let (bytes, mut byte) = (words[at].as_bytes(), 0);
+        while byte <= bytes.len() {
+            let next = if byte < bytes.len() { bytes[byte] } else { 0 };
+            hash = (hash ^ next as u32).wrapping_mul(0x0100_0193);
+            byte += 1;
+        }
+        at += 1;
+    }
+    hash
 }
 
 #[cfg(test)]

@@ -5,13 +5,14 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent_engine::{Calibration, Omitted, PINNED, Path, Sayings};
+use agent_engine::{Calibration, Omitted, PINNED, Path, Sayings, WISH_WORDS, is_wish};
 use agent_protocol::{
     AgentId, AgentStatus, AgentType, ContentBlock, ContextBuilt, ErrorCode, ErrorPayload, EventType, ModelStarted,
     Node, NodeId, NodeType, RunId, RunStatus, SessionId, ToolCallId,
 };
 use agent_store::{
-    ClaimedSession, Commit, LastContext, Lease, Recent, RecentPath, RunInfo, SessionStore, StoreError, Write,
+    ClaimedSession, Commit, LastContext, Lease, Recent, RecentPath, RecentWords, RunInfo, SessionStore, StoreError,
+    Write,
 };
 
 use crate::agent::{Agent, CarriedState, LostChild};
@@ -21,8 +22,12 @@ use crate::owned::OwnedSession;
 use crate::seen_files::{SeenFiles, decode};
 use crate::session_files::SessionFiles;
 
-/// Messages of the user that are looked at in the part of a path that is not read: the first and the newest.
-const EARLIER_WORDS: usize = 64;
+/// Messages of the user that are looked at in the part of a path that is not read: so many of the oldest and of the newest that are
+/// wishes or rules, and so many of the newest of the others.
+const EARLIER_RULES: usize = 24;
+const EARLIER_OTHERS: usize = 16;
+/// Nodes that are walked each time before what they hold is kept.
+const STEP: usize = 64;
 /// Events read at once when an interrupted run is looked at.
 const PAGE: u32 = 512;
 
@@ -42,12 +47,15 @@ impl Resume {
     pub(crate) fn new(store: Arc<dyn SessionStore>, model: String, window: u64) -> Self {
         // More than the window has no request, since a path that was just read is weighed by the same estimates.
         // The results of a reply are shortened to two fifths of what the messages may take, which is well above this.
+        let words = RecentWords { is_rule, version: WISH_WORDS, rules: EARLIER_RULES, others: EARLIER_OTHERS };
         let recent = Recent {
             tokens: window,
             results: window / 16,
             always: PINNED.to_vec(),
             summary: Some(NodeType::Compaction),
-            user_messages: EARLIER_WORDS,
+            always_tokens: window / 2,
+            words: Some(words),
+            step: STEP,
         };
         Self { store, model, recent, words: window / 10 }
     }
@@ -104,10 +112,17 @@ impl Resume {
         let Some(leaf) = leaf else { return Ok(CarriedState::default()) };
         // The window is in the provider's tokens, the path in estimates.
         let recent = Recent { tokens: calibration.fits(self.recent.tokens), ..self.recent.clone() };
-        let RecentPath { omitted_nodes, omitted_turns, nodes_before, nodes_pinned, nodes, earlier_words } =
-            self.store.load_recent(session, leaf, &recent).await?;
+        let RecentPath {
+            omitted_nodes,
+            omitted_turns,
+            nodes_before,
+            nodes_pinned,
+            nodes,
+            earlier_words,
+            earlier_unread,
+        } = self.store.load_recent(session, leaf, &recent).await?;
         let said = earlier_words.iter().map(|node| (node.node_id.clone(), words_of(node)));
-        let earlier_words = Sayings::default().and(said, self.words);
+        let earlier_words = Sayings::unread(earlier_unread).and(said, self.words);
         let last_run = nodes.last().map(|node| node.run_id.clone());
         let path = Path::without(
             Omitted { nodes: omitted_nodes, turns: omitted_turns, at: nodes_before, pinned: nodes_pinned },
@@ -178,6 +193,10 @@ impl Resume {
         lost.reverse();
         Ok(lost)
     }
+}
+
+fn is_rule(node: &Node) -> bool {
+    is_wish(&words_of(node))
 }
 
 /// What a message says, in words.

@@ -47,8 +47,8 @@ pub use lease::{ClaimedSession, Lease};
 pub use limit::Limit;
 pub use port::{SessionStore, StoreFuture};
 pub use rows::{
-    AgentInfo, ArtifactInfo, FileVersion, LastContext, LoadedAgent, Owner, Recent, RecentPath, RunInfo, SessionInfo,
-    SessionStatus, UserMessages,
+    AgentInfo, ArtifactInfo, FileVersion, LastContext, LoadedAgent, Owner, Recent, RecentPath, RecentWords, RunInfo,
+    SessionInfo, SessionStatus,
 };
 pub use settings::{Clock, StoreSettings};
 pub use sqlite::{Repaired, SqliteStore};

@@ -9,9 +9,7 @@ use agent_protocol::{AgentId, ArtifactId, EventType, Node, NodeId, RunId, Runtim
 use crate::error::StoreError;
 use crate::hash::ContentHash;
 use crate::lease::{ClaimedSession, Lease};
-use crate::rows::{
-    AgentInfo, ArtifactInfo, FileVersion, LoadedAgent, Recent, RecentPath, RunInfo, SessionInfo, UserMessages,
-};
+use crate::rows::{AgentInfo, ArtifactInfo, FileVersion, LoadedAgent, Recent, RecentPath, RunInfo, SessionInfo};
 use crate::write::{Commit, Committed, NewSession};
 
 /// What the port's operations return: boxed, so that a store can stand behind `dyn SessionStore`.
@@ -76,7 +74,7 @@ pub trait SessionStore: Send + Sync {
 
     /// The end of the path from the root to `leaf`: as much as `recent` asks for, beginning with no result of a call, and
     /// before it what is always wanted. Where a summary stands for the beginning, the end begins no earlier than what the
-    /// summary keeps; the summary itself is in. Only the bodies of those are read.
+    /// summary keeps; the summary itself is in. Only the bodies of those are read, and it takes no longer the longer the path is.
     ///
     /// # Errors
     /// [`StoreError::NotInSession`] if the session has no such node.
@@ -102,13 +100,14 @@ pub trait SessionStore: Send + Sync {
         limit: u32,
     ) -> StoreFuture<'_, Vec<Node>>;
 
-    /// How many messages [`user_messages`](Self::user_messages) would give without a limit, without reading them.
-    fn count_user_messages(
+    /// The newest of those messages, the newest first.
+    fn newest_user_messages(
         &self,
         session_id: &SessionId,
         agent_id: &AgentId,
         after_node_seq: u64,
-    ) -> StoreFuture<'_, UserMessages>;
+        limit: u32,
+    ) -> StoreFuture<'_, Vec<Node>>;
 
     /// At most `limit` nodes of a session between two places, both included, of all its agents and branches, in the order in
     /// which they were stored.

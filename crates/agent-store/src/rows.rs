@@ -129,20 +129,39 @@ pub struct LastContext {
 }
 
 /// How much of the end of a path is wanted.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Recent {
     /// At least so many tokens, if the path has them.
     pub tokens: u64,
     /// The results of one reply count as no more than this, however big they are: they may be shortened.
     pub results: u64,
-    /// Besides, nodes of these types, wherever they stand.
+    /// Besides, nodes of these types before that, the newest first as long as together they have no more than
+    /// [`always_tokens`](Self::always_tokens); no more than 1,024.
     pub always: Vec<NodeType>,
+    /// Most tokens of those.
+    pub always_tokens: u64,
     /// The type of nodes that stand for the beginning of their path: for what comes before the node that their metadata
     /// names as `first_kept_node_id`. The newest one that names a node before it on this path counts, and of its type it alone
     /// is loaded, wherever it stands. `None`: all nodes are alike.
     pub summary: Option<NodeType>,
-    /// So many messages of the user out of what is left out before the end of the path: the oldest and the newest.
-    pub user_messages: usize,
+    /// Messages of the user out of what is left out before the end of the path and no summary stands for.
+    pub words: Option<RecentWords>,
+    /// How many nodes before the end of the path may be walked each time. Where there are more, what they hold is kept for the next
+    /// time, so that a path takes no longer to read the longer it is.
+    pub step: usize,
+}
+
+/// Which of the user's messages are wanted: the first, then those that are rules, oldest and newest, then the newest of the rest.
+#[derive(Debug, Clone, Copy)]
+pub struct RecentWords {
+    /// Whether a message is a rule.
+    pub is_rule: fn(&Node) -> bool,
+    /// Changes whenever `is_rule` does: answers of an older one are not used.
+    pub version: u32,
+    /// So many of the oldest rules, and as many of the newest.
+    pub rules: usize,
+    /// So many of the others.
+    pub others: usize,
 }
 
 /// The end of a path.
@@ -161,17 +180,8 @@ pub struct RecentPath {
     pub nodes: Vec<Node>,
     /// The messages of the user that were asked for, root first. They count as left out.
     pub earlier_words: Vec<Node>,
-}
-
-/// What a user has said to an agent since a place, in short.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct UserMessages {
-    /// How many messages.
-    pub count: u64,
-    /// Their estimated tokens.
-    pub tokens: u64,
-    /// The place of the last one.
-    pub last_node_seq: Option<u64>,
+    /// How many further ones there are that no summary stands for.
+    pub earlier_unread: usize,
 }
 
 /// A run (STO-2).

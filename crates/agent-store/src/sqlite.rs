@@ -3,6 +3,7 @@
 mod agents;
 mod apply;
 mod archive;
+mod checkpoint;
 mod clear;
 mod database;
 mod decode;

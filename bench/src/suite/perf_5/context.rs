@@ -10,7 +10,7 @@ use agent_engine::{PINNED, Path, TokenCounter};
 use agent_protocol::{
     ContentBlock, ModelEvent, ModelRequest, Node, NodeType, Object, Reply, StopKind, StopReason, Usage,
 };
-use agent_store::{Recent, SessionStore as _};
+use agent_store::{Recent, RecentWords, SessionStore as _};
 use agent_testkit::TestHome;
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, StreamExt as _};
@@ -29,8 +29,6 @@ const BUDGET_MS: f64 = 20.0;
 const PROVIDER: &str = "stopwatch";
 /// Of the model, in tokens: about a thirtieth of the path goes in.
 const WINDOW: u64 = 131_072;
-/// Messages of the user in the part that is not read.
-const EARLIER_WORDS: usize = 64;
 
 /// What the path's way into a request consists of, each measured alone.
 type Part = (&'static str, fn(&TestHome, &Long) -> Result<Duration, BenchError>);
@@ -296,7 +294,9 @@ fn with_recent(
             results: WINDOW / 16,
             always: PINNED.to_vec(),
             summary: Some(NodeType::Compaction),
-            user_messages: EARLIER_WORDS,
+            always_tokens: WINDOW / 2,
+            words: Some(RecentWords { is_rule: |_| false, version: 0, rules: 24, others: 16 }),
+            step: 64,
         };
         let path = store.load_recent(&long.session_id, &long.leaf, &recent).await?;
         let took = began.elapsed();

@@ -92,11 +92,16 @@ impl Run {
         self.emit(path_len, out)
     }
 
-    /// The path handed to the next run of this agent, without what a summary covers, and what was learned about this model's
-    /// token counts.
+    /// The path handed to the next run of this agent, without what a summary covers or no request can hold, and what was learned
+    /// about this model's token counts.
     #[must_use]
     pub fn into_path(self) -> (Path, Calibration) {
-        (self.path.without_what_is_covered(), self.calibration)
+        let path = self.path.without_what_is_covered();
+        let path = match self.sources.as_ref().map(|sources| &sources.budgets) {
+            Some(budgets) => path.without_the_oldest(budgets.memory()),
+            None => path,
+        };
+        (path, self.calibration)
     }
 
     /// Message tokens from which on a summary is asked for ahead of need; for the next run ([`Self::with_compaction_floor`]).

@@ -10,6 +10,8 @@ use agent_store::{SessionStore, StoreError};
 use serde::Serialize;
 
 use super::shorten::shorten;
+use super::trigger::{MOST_WAITING, UserMessages};
+use super::wish::is_wish;
 
 /// Messages that one job looks at.
 const MOST_MESSAGES: u32 = 200;
@@ -45,6 +47,14 @@ impl Said {
     }
 }
 
+/// What of a backlog was looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waiting {
+    pub(super) new: UserMessages,
+    /// A wish is among the messages.
+    pub(super) wish: bool,
+}
+
 /// Whose messages.
 pub(super) struct Source<'a> {
     pub(super) store: &'a dyn SessionStore,
@@ -71,19 +81,19 @@ impl Source<'_> {
         Ok(batch)
     }
 
-    /// Whether one of the messages behind a place holds words that `is_wanted`.
-    pub(super) async fn any(&self, after: u64, is_wanted: fn(&str) -> bool) -> Result<bool, StoreError> {
-        let mut after = after;
-        loop {
-            let nodes = self.store.user_messages(self.session_id, self.agent_id, after, MOST_MESSAGES).await?;
-            if nodes.iter().any(|node| is_wanted(&words(node))) {
-                return Ok(true);
-            }
-            match nodes.last() {
-                Some(last) => after = last.node_seq,
-                None => return Ok(false),
-            }
-        }
+    /// What waits behind a place, as far as it decides whether to begin: as many of the newest messages as are enough to begin for
+    /// their number alone. So it takes no longer the more there is.
+    pub(super) async fn waiting(&self, after: u64, enough: u64) -> Result<Waiting, StoreError> {
+        let limit = u32::try_from(enough).unwrap_or(u32::MAX).clamp(1, MOST_WAITING);
+        let nodes = self.store.newest_user_messages(self.session_id, self.agent_id, after, limit).await?;
+        Ok(Waiting {
+            new: UserMessages {
+                count: nodes.len() as u64,
+                tokens: nodes.iter().map(|node| node.token_count).fold(0, u64::saturating_add),
+                last_node_seq: nodes.first().map(|node| node.node_seq),
+            },
+            wish: nodes.iter().any(|node| is_wish(&words(node))),
+        })
     }
 
     /// Nothing for a message without words. What looks like a secret goes first, since half of one is not recognised.

@@ -10,20 +10,19 @@ use agent_protocol::{
     MemoryExtractionStarted, Object, Timestamp, Usage,
 };
 use agent_redact::within::in_object;
-use agent_store::{Commit, StoreError, UserMessages, Write};
+use agent_store::{Commit, StoreError, Write};
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use super::answer;
 use super::apply::{Decided, apply};
 use super::ask::system_text;
-use super::batch::{Batch, Source};
+use super::batch::{Batch, Source, Waiting};
 use super::memories::in_words;
 use super::place::{Inner, Place};
 use super::prompt::{Known, told};
 use super::schedule::Round;
-use super::trigger::{Backlog, Reason};
-use super::wish::is_wish;
+use super::trigger::{Backlog, Reason, UserMessages};
 use crate::owned::{Hold, OwnedSession};
 
 /// The session was given up meanwhile, or its store refuses. Nothing can be said about it any more.
@@ -97,8 +96,7 @@ impl Inner {
                 return Err(Gone);
             }
         };
-        let new = self.store.count_user_messages(&place.session_id, &place.agent_id, cursor).await?;
-        let wish = new.count > 0 && self.source(place).any(cursor, is_wish).await?;
+        let Waiting { new, wish } = self.source(place).waiting(cursor, self.memory.settings().every_messages).await?;
         let reason = {
             let mut schedules = self.schedules();
             let tried = &schedules.entry(place.session_id.clone()).or_default().tried;

@@ -1,9 +1,22 @@
 //! When it is time to find out what is to be remembered (MEM-3).
 
 use agent_protocol::ExtractionReason;
-use agent_store::UserMessages;
 
 use super::memories::MemorySettings;
+
+/// Most messages that are looked at to find out whether there is something to do.
+pub(super) const MOST_WAITING: u32 = 1_000;
+
+/// What a user has said since a place, in short.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct UserMessages {
+    /// How many messages, as far as they were looked at.
+    pub(super) count: u64,
+    /// Their estimated tokens.
+    pub(super) tokens: u64,
+    /// The place of the last one.
+    pub(super) last_node_seq: Option<u64>,
+}
 
 /// Why it is done now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +109,7 @@ impl Backlog {
         let UserMessages { count, tokens, last_node_seq } = self.new;
         let holds = [
             (Reason::Wish, self.wish),
-            (Reason::Messages, count >= settings.every_messages),
+            (Reason::Messages, count >= settings.every_messages.min(u64::from(MOST_WAITING))),
             (Reason::Tokens, tokens >= settings.every_tokens),
             (Reason::Idle, self.quiet),
         ];

@@ -21,6 +21,7 @@ pub(super) fn session(tx: &Connection, session_id: &SessionId) -> Outcome<Rows> 
     overwriting(tx, || {
         search::forget(tx, session_id)?;
         let delete = |sql| -> Outcome<u64> { Ok(tx.prepare_cached(sql)?.execute([session_id.as_str()])? as u64) };
+        delete(sql::DELETE_CHECKPOINTS)?;
         let rows = Rows {
             nodes: delete(sql::DELETE_NODES)?,
             events: delete(sql::DELETE_EVENTS)?,

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use agent_protocol::{Node, NodeId, NodeType, Role, SessionId};
-use rusqlite::Connection;
+use rusqlite::{Connection, Rows, Statement};
 
 use super::fault::Outcome;
 use super::fields::Fields;
-use super::read::{all, exists};
+use super::read::exists;
 use super::{decode, sql};
 use crate::error::StoreError;
 
@@ -15,7 +15,7 @@ use crate::error::StoreError;
 pub(super) struct Vertebra {
     pub(super) node_id: NodeId,
     is_root: bool,
-    node_seq: u64,
+    pub(super) node_seq: u64,
     pub(super) role: Role,
     pub(super) node_type: NodeType,
     pub(super) token_count: u64,
@@ -25,64 +25,113 @@ pub(super) struct Vertebra {
 const MAX_GAP: u64 = 8;
 
 pub(super) fn load_path(conn: &Connection, session_id: &SessionId, leaf: &NodeId) -> Outcome<Vec<Node>> {
-    let spine = spine(conn, session_id, leaf)?;
-    bodies(conn, session_id, spine.iter().collect())
+    let mut statement = conn.prepare_cached(sql::SPINE)?;
+    let mut walk = Walk::begin(conn, &mut statement, session_id, leaf)?;
+    walk.to_the_root()?;
+    let places = walk.spine.iter().rev().map(|vertebra| vertebra.node_seq).collect::<Vec<_>>();
+    bodies(conn, session_id, &places)
 }
 
-pub(super) fn bodies(conn: &Connection, session_id: &SessionId, wanted: Vec<&Vertebra>) -> Outcome<Vec<Node>> {
+/// The nodes at these places, which grow.
+pub(super) fn bodies(conn: &Connection, session_id: &SessionId, wanted: &[u64]) -> Outcome<Vec<Node>> {
     let mut nodes = Vec::with_capacity(wanted.len());
     // A path lies mostly in one piece: one scan for each piece costs a third of one lookup for each node.
-    for piece in wanted.chunk_by(|before, after| after.node_seq - before.node_seq <= MAX_GAP) {
+    for piece in wanted.chunk_by(|before, after| after - before <= MAX_GAP) {
         load_piece(conn, session_id, piece, &mut nodes)?;
     }
     Ok(nodes)
 }
 
-/// Adds the bodies of vertebrae whose places lie close together.
-fn load_piece(conn: &Connection, session_id: &SessionId, piece: &[&Vertebra], nodes: &mut Vec<Node>) -> Outcome<()> {
+/// Adds the bodies of nodes whose places lie close together.
+fn load_piece(conn: &Connection, session_id: &SessionId, piece: &[u64], nodes: &mut Vec<Node>) -> Outcome<()> {
     let (Some(from), Some(to)) = (piece.first(), piece.last()) else {
         return Ok(());
     };
     let mut statement = conn.prepare_cached(sql::NODES)?;
-    let mut rows = statement.query((session_id.as_str(), from.node_seq, to.node_seq))?;
+    let mut rows = statement.query((session_id.as_str(), from, to))?;
     let mut wanted = piece.iter().peekable();
     while let Some(row) = rows.next()? {
         // Rows beside the path are not even decoded.
-        if wanted
-            .next_if(|vertebra| row.get_ref(0).is_ok_and(|id| id.as_str() == Ok(vertebra.node_id.as_str())))
-            .is_some()
-        {
+        let place: u64 = row.get("node_seq")?;
+        if wanted.next_if(|wanted| **wanted == place).is_some() {
             nodes.push(decode::node(row)?);
         }
     }
     match wanted.next() {
-        Some(lost) => Err(broken(&lost.node_id).into()),
+        Some(lost) => Err(broken(&format!("{session_id} at {lost}")).into()),
         None => Ok(()),
     }
 }
 
-/// From the root to the leaf. Places grow along it.
-pub(super) fn spine(conn: &Connection, session_id: &SessionId, leaf: &NodeId) -> Outcome<Vec<Vertebra>> {
-    if !exists(conn, sql::NODE_IS_HERE, [leaf.as_str(), session_id.as_str()])? {
-        let (session_id, id) = (session_id.clone(), leaf.to_string());
-        return Err(StoreError::NotInSession { session_id, kind: "node", id }.into());
+/// The way from a leaf towards the root, as far as it was gone.
+pub(super) struct Walk<'s> {
+    rows: Rows<'s>,
+    /// The newest first.
+    pub(super) spine: Vec<Vertebra>,
+    /// Whether the root was reached.
+    pub(super) ended: bool,
+}
+
+impl<'s> Walk<'s> {
+    /// `statement` is [`sql::SPINE`].
+    pub(super) fn begin(
+        conn: &Connection,
+        statement: &'s mut Statement<'_>,
+        session_id: &SessionId,
+        leaf: &NodeId,
+    ) -> Outcome<Self> {
+        if !exists(conn, sql::NODE_IS_HERE, [leaf.as_str(), session_id.as_str()])? {
+            let (session_id, id) = (session_id.clone(), leaf.to_string());
+            return Err(StoreError::NotInSession { session_id, kind: "node", id }.into());
+        }
+        let rows = statement.query([leaf.as_str()])?;
+        Ok(Self { rows, spine: Vec::new(), ended: false })
     }
-    let mut spine = all(conn, sql::SPINE, [leaf.as_str()], |row| {
-        let mut fields = Fields::of("nodes", row);
-        Ok(Vertebra {
-            node_id: fields.parsed(NodeId::parse)?,
-            is_root: fields.optional_text()?.is_none(),
-            node_seq: fields.count()?,
-            role: fields.word(Role::from_stored)?,
-            node_type: fields.word(NodeType::from_stored)?,
-            token_count: fields.count()?,
-        })
-    })?;
-    spine.reverse();
-    match spine.first() {
-        Some(Vertebra { is_root: true, .. }) => Ok(spine),
-        Some(Vertebra { node_id, .. }) => Err(broken(node_id).into()),
-        None => Err(broken(leaf).into()),
+
+    /// One node further. Places shrink along the way.
+    pub(super) fn step(&mut self) -> Outcome<()> {
+        if self.ended {
+            return Ok(());
+        }
+        if let Some(row) = self.rows.next()? {
+            let mut fields = Fields::of("nodes", row);
+            self.spine.push(Vertebra {
+                node_id: fields.parsed(NodeId::parse)?,
+                is_root: fields.optional_text()?.is_none(),
+                node_seq: fields.count()?,
+                role: fields.word(Role::from_stored)?,
+                node_type: fields.word(NodeType::from_stored)?,
+                token_count: fields.count()?,
+            });
+            return Ok(());
+        }
+        self.ended = true;
+        match self.spine.last() {
+            Some(Vertebra { is_root: true, .. }) => Ok(()),
+            Some(Vertebra { node_id, .. }) => Err(broken(node_id.as_str()).into()),
+            None => Err(broken("nodes").into()),
+        }
+    }
+
+    pub(super) fn to_the_root(&mut self) -> Outcome<()> {
+        while !self.ended {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// As far as this place, if it is not there yet.
+    pub(super) fn to(&mut self, node_seq: u64) -> Outcome<()> {
+        while !self.ended && self.spine.last().is_none_or(|vertebra| vertebra.node_seq > node_seq) {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// Where a node stands on the way that was gone.
+    pub(super) fn position(&self, node_id: &NodeId, node_seq: u64) -> Option<usize> {
+        let at = self.spine.partition_point(|vertebra| vertebra.node_seq > node_seq);
+        self.spine.get(at).is_some_and(|vertebra| vertebra.node_id == *node_id).then_some(at)
     }
 }
 
@@ -91,7 +140,7 @@ pub(super) fn spine(conn: &Connection, session_id: &SessionId, leaf: &NodeId) ->
 struct BrokenPath;
 
 /// A node that a path names and that is not where it should be.
-pub(super) fn broken(node_id: &NodeId) -> StoreError {
-    let (id, column) = (node_id.to_string(), "parent_id".to_owned());
+pub(super) fn broken(node: &str) -> StoreError {
+    let (id, column) = (node.to_owned(), "parent_id".to_owned());
     StoreError::CorruptRow { table: "nodes", id, column, source: Arc::new(BrokenPath) }
 }

@@ -7,14 +7,13 @@ use std::sync::Arc;
 use agent_protocol::{AgentId, ArtifactId, EventType, Node, NodeId, RunId, RuntimeEvent, SessionId};
 use rusqlite::Connection;
 
+use super::recent::Loaded;
 use super::store::SqliteStore;
-use super::{agents, apply, path, read, recent, said};
+use super::{agents, apply, checkpoint, path, read, recent, said, sql};
 use crate::hash::ContentHash;
 use crate::lease::{ClaimedSession, Lease};
 use crate::port::{SessionStore, StoreFuture};
-use crate::rows::{
-    AgentInfo, ArtifactInfo, FileVersion, LoadedAgent, Recent, RecentPath, RunInfo, SessionInfo, UserMessages,
-};
+use crate::rows::{AgentInfo, ArtifactInfo, FileVersion, LoadedAgent, Recent, RecentPath, RunInfo, SessionInfo};
 use crate::write::{Commit, Committed, NewSession};
 
 impl SessionStore for SqliteStore {
@@ -76,8 +75,19 @@ impl SessionStore for SqliteStore {
 
     fn load_recent(&self, session_id: &SessionId, leaf: &NodeId, recent: &Recent) -> StoreFuture<'_, RecentPath> {
         let (session_id, leaf, recent) = (session_id.clone(), leaf.clone(), recent.clone());
-        let read = move |conn: &Connection| recent::load_recent(conn, &session_id, &leaf, &recent);
-        Box::pin(self.readers.read("read the end of a path", read))
+        Box::pin(async move {
+            let read = {
+                let session_id = session_id.clone();
+                move |conn: &Connection| recent::load_recent(conn, &session_id, &leaf, &recent)
+            };
+            let Loaded { path, checkpoint } = self.readers.read("read the end of a path", read).await?;
+            if let Some(checkpoint) = checkpoint {
+                let keep = move |tx: &Connection| checkpoint::keep(tx, &session_id, &checkpoint);
+                // Only the next reading takes longer without it. Where nothing can be stored, the next commit says so.
+                let _ = self.writer.write("keep what was counted of a path", keep).await;
+            }
+            Ok(path)
+        })
     }
 
     fn events(&self, session_id: &SessionId, after_seq: u64, limit: u32) -> StoreFuture<'_, Vec<RuntimeEvent>> {
@@ -105,19 +115,24 @@ impl SessionStore for SqliteStore {
         limit: u32,
     ) -> StoreFuture<'_, Vec<Node>> {
         let (session_id, agent_id) = (session_id.clone(), agent_id.clone());
-        let read = move |conn: &Connection| said::messages(conn, &session_id, &agent_id, after_node_seq, limit);
+        let read = move |conn: &Connection| {
+            said::messages(conn, sql::USER_MESSAGES, &session_id, &agent_id, after_node_seq, limit)
+        };
         Box::pin(self.readers.read("read a user's messages", read))
     }
 
-    fn count_user_messages(
+    fn newest_user_messages(
         &self,
         session_id: &SessionId,
         agent_id: &AgentId,
         after_node_seq: u64,
-    ) -> StoreFuture<'_, UserMessages> {
+        limit: u32,
+    ) -> StoreFuture<'_, Vec<Node>> {
         let (session_id, agent_id) = (session_id.clone(), agent_id.clone());
-        let read = move |conn: &Connection| said::in_short(conn, &session_id, &agent_id, after_node_seq);
-        Box::pin(self.readers.read("count a user's messages", read))
+        let read = move |conn: &Connection| {
+            said::messages(conn, sql::NEWEST_USER_MESSAGES, &session_id, &agent_id, after_node_seq, limit)
+        };
+        Box::pin(self.readers.read("read a user's newest messages", read))
     }
 
     fn nodes_between(

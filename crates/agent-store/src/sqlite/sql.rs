@@ -74,6 +74,7 @@ macro_rules! is_rare {
 macro_rules! user_messages_after {
     () => {
         " FROM nodes
+         INDEXED BY nodes_said
          WHERE session_id = ?1 AND node_seq > ?3 AND agent_id = ?2 AND role = 'user' AND node_type = 'message'
          ORDER BY node_seq"
     };
@@ -240,8 +241,9 @@ statements! {
     SESSION = concat!("SELECT ", session_columns!(), " FROM sessions WHERE session_id = ?1");
     AGENT = concat!("SELECT ", agent_columns!(), " FROM agents WHERE agent_id = ?1");
     RUN = concat!("SELECT ", run_columns!(), " FROM runs WHERE run_id = ?1");
+    /// By status: in the order of their numbers all runs of the session would be looked at.
     UNFINISHED_RUNS = concat!(
-        "SELECT ", run_columns!(), " FROM runs
+        "SELECT ", run_columns!(), " FROM runs INDEXED BY runs_of_session
          WHERE session_id = ?1 AND status IN ('queued', 'pending', 'running') ORDER BY number"
     );
     ARTIFACT = concat!("SELECT ", artifact_columns!(), " FROM artifacts WHERE artifact_id = ?1");
@@ -256,6 +258,15 @@ statements! {
                  ON parent.node_id = spine.parent_id AND parent.node_seq < spine.node_seq
         )
         SELECT node_id, parent_id, node_seq, role, node_type, token_count FROM spine";
+    /// The newest checkpoint before a place.
+    CHECKPOINT_BEFORE = "
+        SELECT node_id, node_seq, state_json FROM path_checkpoints
+        WHERE session_id = ?1 AND node_seq < ?2 ORDER BY node_seq DESC LIMIT 1";
+    /// One that answers another question gives way.
+    ADD_CHECKPOINT = "
+        INSERT INTO path_checkpoints (session_id, node_seq, node_id, state_json)
+        SELECT session_id, node_seq, node_id, ?4 FROM nodes WHERE session_id = ?1 AND node_seq = ?2 AND node_id = ?3
+        ON CONFLICT DO UPDATE SET state_json = excluded.state_json";
     NODE_IS_HERE = "SELECT 1 FROM nodes WHERE node_id = ?1 AND session_id = ?2";
     NODE_METADATA = "SELECT node_id, metadata_json FROM nodes WHERE node_id = ?1";
     NODES = concat!(
@@ -280,8 +291,8 @@ statements! {
          WHERE session_id = ?1 AND event_type = ?2 ORDER BY seq DESC LIMIT 1"
     );
     USER_MESSAGES = concat!("SELECT ", node_columns!(), user_messages_after!());
-    /// The same without what was said.
-    USER_MESSAGES_IN_SHORT = concat!("SELECT node_id, metadata_json, node_seq, token_count", user_messages_after!());
+    /// The same, the newest first.
+    NEWEST_USER_MESSAGES = concat!("SELECT ", node_columns!(), user_messages_after!(), " DESC");
     FILE_VERSIONS = "
         SELECT path, agent_id, hash, written, seen_at FROM file_versions
         WHERE session_id = ?1 AND agent_id = ?2 ORDER BY path";
@@ -408,6 +419,7 @@ statements! {
     // Clearing away.
     DELETE_TEXTS = "DELETE FROM search_text WHERE rowid BETWEEN ?1 AND ?2";
     DELETE_NUMBER = "DELETE FROM search_sessions WHERE session_id = ?1";
+    DELETE_CHECKPOINTS = "DELETE FROM path_checkpoints WHERE session_id = ?1";
     DELETE_NODES = "DELETE FROM nodes WHERE session_id = ?1";
     DELETE_EVENTS = "DELETE FROM events WHERE session_id = ?1";
     DELETE_RUNS = "DELETE FROM runs WHERE session_id = ?1";

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use agent_protocol::{Node, NodeDraft, NodeId, NodeType, Role};
-use agent_store::{Recent, RecentPath, SessionStore, StoreError, Write};
+use agent_store::{Recent, RecentPath, RecentWords, SessionStore, StoreError, Write};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -47,7 +47,13 @@ async fn the_end_of_a_path() {
     let tokens = |nodes: &[Node]| nodes.iter().map(|node| node.token_count).sum::<u64>();
     for asked in [0, 1, 10, 11, 95, 200, 305, 590, 600, 10_000] {
         for always in [vec![], vec![NodeType::SkillContext]] {
-            let recent = Recent { tokens: asked, results: u64::MAX, always: always.clone(), ..Recent::default() };
+            let recent = Recent {
+                tokens: asked,
+                results: u64::MAX,
+                always: always.clone(),
+                always_tokens: 1000,
+                ..Recent::default()
+            };
             let end = store.load_recent(session, &leaf, &recent).await.unwrap();
             let pinned = |node: &&Node| always.contains(&node.node_type);
             let newer: Vec<_> = end.nodes.iter().rev().zip(whole.iter().rev()).take_while(|(a, b)| a == b).collect();
@@ -128,9 +134,19 @@ fn wanted() -> impl Strategy<Value = Recent> {
     let results = prop_oneof![Just(u64::MAX), 0_u64..100];
     let always = prop_oneof![Just(vec![]), Just(vec![NodeType::SkillContext]), Just(vec![NodeType::Compaction])];
     let summary = prop_oneof![4 => Just(Some(NodeType::Compaction)), 1 => Just(None)];
-    (tokens, results, always, summary, 0_usize..5).prop_map(|(tokens, results, always, summary, user_messages)| {
-        Recent { tokens, results, always, summary, user_messages }
-    })
+    let always_tokens = prop_oneof![Just(u64::MAX), 0_u64..150];
+    // Few questions, so that what was kept for one is used for another of its kind.
+    let words = prop_oneof![1 => Just(None), 4 => prop_oneof![Just((0, 2)), Just((1, 0)), Just((2, 3))].prop_map(Some)];
+    (tokens, results, always, always_tokens, summary, words, 0_usize..12).prop_map(
+        |(tokens, results, always, always_tokens, summary, words, step)| {
+            let words = words.map(|(rules, others)| RecentWords { is_rule, version: 1, rules, others });
+            Recent { tokens, results, always, always_tokens, summary, words, step }
+        },
+    )
+}
+
+fn is_rule(node: &Node) -> bool {
+    node.token_count % 3 == 0
 }
 
 /// What is wanted of a whole path, read plainly.
@@ -157,21 +173,33 @@ fn plainly(whole: &[Node], recent: &Recent) -> RecentPath {
     let begins_well = |at: &usize| kept.get(*at).is_none_or(|node| whole[*node].role != Role::Tool);
     let start = (0..=kept.len()).rev().filter(begins_well).find(|at| weight(&kept[*at..]) >= recent.tokens);
     let border = kept.get(start.unwrap_or(0)).copied().unwrap_or(whole.len());
+    let before_border = |at: &usize| *at < border;
+    let (mut left, mut pinned) = (recent.always_tokens, Vec::new());
+    for at in (0..border).rev().filter(|at| !is_summary(&whole[*at]) && recent.always.contains(&whole[*at].node_type)) {
+        let Some(rest) = left.checked_sub(whole[at].token_count) else { break };
+        left = rest;
+        pinned.push(at);
+    }
     let is_loaded = |at: &usize| match is_summary(&whole[*at]) {
         true => Some(*at) == summary,
-        false => *at >= border || recent.always.contains(&whole[*at].node_type),
+        false => *at >= border || pinned.contains(at),
     };
     let (loaded, omitted): (Vec<usize>, Vec<usize>) = (0..whole.len()).partition(is_loaded);
-    let before_border = |at: &usize| *at < border;
-    let mut words: Vec<usize> = omitted.iter().copied().filter(before_border).collect();
-    words.retain(|at| {
+    let mut said: Vec<usize> = omitted.iter().copied().filter(|at| before_border(at) && *at >= first).collect();
+    said.retain(|at| {
         let node = &whole[*at];
-        (node.role, node.node_type) == (Role::User, NodeType::Message) && !node.metadata.contains_key("synthetic")
+        recent.words.is_some()
+            && (node.role, node.node_type) == (Role::User, NodeType::Message)
+            && !node.metadata.contains_key("synthetic")
+            // What is wanted because of its type is told apart from what was said.
+            && !recent.always.contains(&NodeType::Message)
     });
-    // The oldest and the newest.
-    while words.len() > recent.user_messages {
-        words.remove(if recent.user_messages == 0 { 0 } else { 1 });
-    }
+    let (wanted_rules, wanted_others) = recent.words.map_or((0, 0), |words| (words.rules, words.others));
+    let (rules, others): (Vec<usize>, Vec<usize>) = said.iter().skip(1).partition(|at| is_rule(&whole[**at]));
+    let newest_rules = rules.iter().skip(wanted_rules.min(rules.len())).rev().take(wanted_rules);
+    let mut words: Vec<usize> = said.iter().take(1).chain(rules.iter().take(wanted_rules)).copied().collect();
+    words.extend(newest_rules.chain(others.iter().rev().take(wanted_others)));
+    words.sort_unstable();
     let is_missing = |at: &usize| before_border(at) && *at >= first && !is_summary(&whole[*at]);
     let first_gone = omitted.iter().copied().find(is_missing).unwrap_or(border);
     let nodes = |places: &[usize]| places.iter().map(|at| whole[*at].clone()).collect::<Vec<_>>();
@@ -182,15 +210,18 @@ fn plainly(whole: &[Node], recent: &Recent) -> RecentPath {
         nodes_pinned: loaded.iter().copied().filter(before_border).count(),
         nodes: nodes(&loaded),
         earlier_words: nodes(&words),
+        earlier_unread: said.len() - words.len(),
     }
 }
 
-/// PERF-5, CMP-1, STO-7: of random trees with summaries that name nodes of their path, of another one or none, what is loaded
-/// is what a plain reading of the whole path gives.
+/// FND-14, FND-11, PERF-5, CMP-1, STO-7: of random trees with summaries that name nodes of their path, of another one or none, what is loaded
+/// is what a plain reading of the whole path gives, whatever
+/// was counted and kept before.
 #[test]
 fn what_is_loaded_is_what_the_whole_path_gives() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (number, summaries, outgrown, said) = (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
+    let kept = Cell::new(0);
     let asked = prop::collection::vec((any::<prop::sample::Index>(), wanted()), 40);
     TestRunner::new(Config::with_cases(40))
         .run(&(prop::collection::vec(grown(), 1..60), asked), |(tree, asked)| {
@@ -229,11 +260,14 @@ fn what_is_loaded_is_what_the_whole_path_gives() {
                     outgrown.set(outgrown.get() + usize::from(at.is_some_and(|at| at < found.nodes_pinned)));
                     said.set(said.get() + found.earlier_words.len());
                 }
+                let checkpoints = place.raw().query_row("SELECT count(*) FROM path_checkpoints", [], |row| row.get(0));
+                kept.set(kept.get() + checkpoints.unwrap_or(0));
                 std::fs::remove_dir_all(&place.folder).unwrap();
             });
             Ok(())
         })
         .unwrap();
+    assert!(kept.get() > 100, "{kept:?}");
     assert!(summaries.get() > 100 && outgrown.get() > 30 && said.get() > 100, "{summaries:?} {outgrown:?} {said:?}");
 }
 
@@ -265,8 +299,10 @@ async fn a_summary_stands_for_the_beginning() {
             tokens,
             results: u64::MAX,
             always: vec![NodeType::SkillContext],
+            always_tokens: u64::MAX,
             summary: Some(NodeType::Compaction),
-            user_messages: 3,
+            words: Some(RecentWords { is_rule: |_| false, version: 1, rules: 0, others: 2 }),
+            step: 4,
         };
         let end = store.load_recent(writing.session(), &writing.run.node(leaf), &recent).await.unwrap();
         let seqs = |nodes: &[Node]| nodes.iter().map(|node| node.node_seq).collect::<Vec<_>>();
@@ -274,13 +310,12 @@ async fn a_summary_stands_for_the_beginning() {
         (seqs(&end.nodes), counts, seqs(&end.earlier_words))
     };
     let all = |numbers: std::ops::RangeInclusive<u64>| numbers.collect::<Vec<_>>();
-    let words = vec![1, 11, 13];
-    assert_eq!(load(30, 10_000).await, ([vec![7], all(15..=30)].concat(), (13, 6, 1, 1), words.clone()));
-    assert_eq!(load(30, 120).await, ([vec![7], all(18..=30)].concat(), (16, 7, 1, 1), vec![1, 15, 17]));
-    assert_eq!(load(30, 40).await, ([vec![7, 20], all(27..=30)].concat(), (24, 11, 1, 2), vec![1, 23, 25]));
+    assert_eq!(load(30, 10_000).await, ([vec![7], all(15..=30)].concat(), (13, 6, 1, 1), vec![]));
+    assert_eq!(load(30, 120).await, ([vec![7], all(18..=30)].concat(), (16, 7, 1, 1), vec![15, 17]));
+    assert_eq!(load(30, 40).await, ([vec![7, 20], all(27..=30)].concat(), (24, 11, 1, 2), vec![15, 23, 25]));
     // Before the second one was written the first one counts.
-    assert_eq!(load(19, 10_000).await, (all(5..=19), (4, 2, 0, 0), vec![1, 3]));
-    assert_eq!(load(12, 20).await, ([vec![7], all(10..=12)].concat(), (8, 4, 0, 1), vec![1, 5, 9]));
+    assert_eq!(load(19, 10_000).await, (all(5..=19), (4, 2, 0, 0), vec![]));
+    assert_eq!(load(12, 20).await, ([vec![7], all(10..=12)].concat(), (8, 4, 0, 1), vec![5, 9]));
     assert_eq!(load(11, 10_000).await, (all(1..=11), (0, 0, 0, 0), vec![]));
 }
 

@@ -86,6 +86,15 @@ CREATE TABLE nodes (
 ) STRICT;
 
 CREATE INDEX nodes_spine ON nodes (node_id, parent_id, node_seq, role, node_type, token_count);
+CREATE INDEX nodes_said ON nodes (session_id, agent_id, node_seq) WHERE role = 'user' AND node_type = 'message';
+
+CREATE TABLE path_checkpoints (
+    session_id TEXT NOT NULL REFERENCES sessions (session_id),
+    node_seq   INTEGER NOT NULL,
+    node_id    TEXT NOT NULL,
+    state_json TEXT NOT NULL,
+    PRIMARY KEY (session_id, node_seq)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE events (
     session_id   TEXT NOT NULL REFERENCES sessions (session_id),

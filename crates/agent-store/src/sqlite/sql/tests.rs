@@ -57,6 +57,13 @@ fn every_statement_looks_up_and_none_scans() {
     assert!(planned > 20, "only {planned} plan lines were looked at");
 }
 
+/// FND-14: what a session left unfinished is found by its status, without a look at the runs that have ended.
+#[test]
+fn unfinished_runs_are_found_by_their_status() {
+    let lines = plan(&database("unfinished"), UNFINISHED_RUNS);
+    assert!(lines.iter().any(|line| line.contains("runs_of_session (session_id=? AND status=?)")), "{lines:#?}");
+}
+
 /// The search asks every session whether it has something new; each is asked by looking at the ends of two indices.
 #[test]
 fn what_is_to_be_indexed_is_found_by_looking_up() {
