@@ -112,6 +112,41 @@ impl Budgets {
         }
     }
 
+    /// The shares of the window that the provider has said to have. They stay what they are where that is too small to work with.
+    #[must_use]
+    pub(crate) fn learned(&self, calibration: Calibration) -> Self {
+        calibration.window().and_then(|window| self.within(window)).unwrap_or(*self)
+    }
+
+    /// The same in a smaller window; `None` where too little of it is left to work with.
+    fn within(&self, window: u64) -> Option<Self> {
+        if window >= self.window {
+            return Some(*self);
+        }
+        let output = self.output.min(window / 4);
+        let available = window.saturating_sub(output).saturating_sub(self.fixed);
+        if available < window / 4 || available == 0 {
+            return None;
+        }
+        let dynamic = self.dynamic.min(available / 4);
+        let messages = available - dynamic;
+        let share = |tokens: u64| {
+            let share = u128::from(tokens) * u128::from(messages) / u128::from(self.messages.max(1));
+            u64::try_from(share).unwrap_or(u64::MAX)
+        };
+        Some(Self {
+            window,
+            fixed: self.fixed,
+            output,
+            dynamic,
+            messages,
+            compact_at: share(self.compact_at),
+            summary: share(self.summary),
+            keep_recent: share(self.keep_recent),
+            catalogs: self.catalogs.min(available / 8),
+        })
+    }
+
     /// How much the fixed part may still grow before too little is left to work with (CFG-8).
     #[must_use]
     pub fn spare(&self) -> u64 {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_protocol::{ContentBlock, ModelMessage, Reply};
+use agent_protocol::{ContentBlock, CountLevel, ModelMessage, Reply};
 
 /// A message and its estimated tokens.
 pub(crate) type Weighed = (Arc<ModelMessage>, u64);
@@ -81,15 +81,18 @@ impl TokenCounter {
     }
 }
 
-/// How far the estimate is off for this model: the ratio of the provider's count to ours over the last calls.
+/// What a model's counts have taught: how far the estimate is off, as the ratio of the provider's count to ours over the last calls; the
+/// window, where the provider said that it is smaller; and the count that prompts seem to be cut to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calibration {
     ratio: f64,
+    window: Option<u64>,
+    level: Option<CountLevel>,
 }
 
 impl Default for Calibration {
     fn default() -> Self {
-        Self { ratio: 1.0 }
+        Self { ratio: 1.0, window: None, level: None }
     }
 }
 
@@ -99,11 +102,50 @@ impl Calibration {
     /// A ratio outside this range says more about a broken count (cached tokens left out, a truncated prompt) than about
     /// our estimate.
     const RANGE: (f64, f64) = (0.5, 3.0);
+    /// A smaller window is no model's: what said so meant something else.
+    const LEAST_WINDOW: u64 = 512;
 
     /// One that was learned before.
     #[must_use]
     pub fn of(ratio: f64) -> Self {
-        if ratio.is_finite() { Self { ratio: ratio.clamp(Self::RANGE.0, Self::RANGE.1) } } else { Self::default() }
+        let ratio = if ratio.is_finite() { ratio.clamp(Self::RANGE.0, Self::RANGE.1) } else { 1.0 };
+        Self { ratio, ..Self::default() }
+    }
+
+    /// The same with what an earlier run has learned besides.
+    #[must_use]
+    pub fn with(self, window: Option<u64>, level: Option<CountLevel>) -> Self {
+        Self { window: window.filter(|window| *window >= Self::LEAST_WINDOW), level, ..self }
+    }
+
+    /// The window that the provider named, if it is smaller than the one that was configured.
+    #[must_use]
+    pub fn window(self) -> Option<u64> {
+        self.window
+    }
+
+    /// The count that the last prompts had.
+    #[must_use]
+    pub fn level(self) -> Option<CountLevel> {
+        self.level
+    }
+
+    /// A refusal named the most it takes, and how much that prompt was.
+    pub(crate) fn learn_window(&mut self, limit: Option<u64>, requested: Option<u64>, known: u64) {
+        let is_refused = |limit: &u64| requested.is_none_or(|requested| requested > *limit);
+        let limit = limit.filter(|limit| (Self::LEAST_WINDOW..known).contains(limit)).filter(is_refused);
+        self.window = limit.or(self.window);
+    }
+
+    /// Whether a count is what it was for a clearly shorter prompt. A prompt with such a count is remembered as the shortest one.
+    pub(crate) fn stays_while_prompts_grow(&mut self, estimated: u64, counted: u64) -> bool {
+        let is_same = |level: &CountLevel| level.counted.abs_diff(counted) <= level.counted / 100;
+        let Some(level) = self.level.filter(is_same) else {
+            self.level = Some(CountLevel { estimated, counted });
+            return false;
+        };
+        self.level = Some(CountLevel { estimated: level.estimated.min(estimated), ..level });
+        estimated > level.estimated + level.estimated / 10
     }
 
     /// Takes in one call. Counts that are missing or tiny teach nothing.

@@ -146,7 +146,8 @@ impl Resume {
             // Which model it is about stands in the event that is stored together with it.
             let asked = last.next.as_ref().filter(|event| event.event_type == EventType::ModelStarted)?;
             let started: ModelStarted = asked.read().ok()?;
-            (started.model == self.model).then(|| Calibration::of(built.calibration))
+            (started.model == self.model)
+                .then(|| Calibration::of(built.calibration).with(built.window_learned, built.count_level))
         };
         learned().unwrap_or_default()
     }

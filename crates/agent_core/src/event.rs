@@ -5,8 +5,8 @@
 pub use agent_protocol::event::{
     CallEnd, CancelTimeout, ChildAgentCancelRequested, ChildAgentCancelTimeout, ChildAgentCancelled,
     ChildAgentCompleted, ChildAgentCreated, ChildAgentFailed, ChildCancelReason, CompactCompleted, CompactFailed,
-    CompactMode, CompactStarted, ContextBuilt, EpochPart, ErrorReported, Estimates, EventPayload, EventSchema,
-    EventType, ExtractionReason, FieldError, Level, LoopAborted, LoopCompleted, LoopFailed, LoopStarted,
+    CompactMode, CompactStarted, ContextBuilt, CountLevel, EpochPart, ErrorReported, Estimates, EventPayload,
+    EventSchema, EventType, ExtractionReason, FieldError, Level, LoopAborted, LoopCompleted, LoopFailed, LoopStarted,
     MemoryExtractionCompleted, MemoryExtractionFailed, MemoryExtractionStarted, MessageCompleted, MessageCreated,
     MessageDelta, ModelCompleted, ModelFailed, ModelReasoningDelta, ModelRetry, ModelSettings, ModelStarted,
     ModelTextDelta, PayloadError, PermissionFailed, PermissionRequested, PermissionResolved, ResultKind, RunCancelled,

@@ -140,20 +140,32 @@ pub(crate) fn no_summary(failed: &CompactFailed) -> String {
 /// What came of looking for things to remember. Nothing where nobody asked for it and nothing was found.
 pub(crate) fn remembered(event: &RuntimeEvent) -> Option<String> {
     let found = if event.event_type == EventType::MemoryExtractionFailed {
-        event
-            .read()
-            .map(|failed: MemoryExtractionFailed| Some(format!("nothing was remembered: {}", failed.error.message)))
+        event.read().map(|failed| Some(not_remembered(&failed)))
     } else {
         event.read().map(|completed| found(&completed))
     };
     found.unwrap_or_else(|damaged| Some(unreadable(&damaged)))
 }
 
+/// What was written before it failed is told as well.
+fn not_remembered(failed: &MemoryExtractionFailed) -> String {
+    let MemoryExtractionFailed { created, updated, conflict, error, .. } = failed;
+    let ids: Vec<_> = [created, updated, conflict].into_iter().flatten().flatten().map(String::as_str).collect();
+    match ids.is_empty() {
+        true => format!("nothing was remembered: {}", error.message),
+        false => format!("{}; the rest was not: {}", remembered_ids(&ids), error.message),
+    }
+}
+
+fn remembered_ids(ids: &[&str]) -> String {
+    format!("remembered (see, or undo with forget: soong-agent memory show {})", ids.join(" "))
+}
+
 fn found(completed: &MemoryExtractionCompleted) -> Option<String> {
     let MemoryExtractionCompleted { created, updated, conflict, .. } = completed;
     let ids: Vec<_> = [created, updated, conflict].into_iter().flatten().map(String::as_str).collect();
     if !ids.is_empty() {
-        return Some(format!("remembered (see, or undo with forget: soong-agent memory show {})", ids.join(" ")));
+        return Some(remembered_ids(&ids));
     }
     if let Some(why) = completed.refused.first() {
         return Some(format!("not remembered: {why}"));

@@ -28,10 +28,11 @@ impl Run {
         self.gather_anew(out);
     }
 
-    pub(super) fn on_sources(&mut self, sources: Sources, out: &mut Out) {
+    pub(super) fn on_sources(&mut self, mut sources: Sources, out: &mut Out) {
         if !matches!(self.phase, Phase::Gathering) {
             return;
         }
+        sources.budgets = sources.budgets.learned(self.calibration);
         if self.counts.turns >= self.limits.max_turns {
             let error = errors::max_turns(self.limits.max_turns);
             return self.conclude(EndReason::MaxTurns, Some(error), out);

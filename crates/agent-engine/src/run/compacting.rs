@@ -345,6 +345,8 @@ impl Run {
         match result {
             Ok(compacted) => {
                 self.usage.add(&compacted.reply.usage);
+                let prompt = self.calibration.apply(current.plan.tokens_before);
+                self.spent.add(prompt, &compacted.reply);
                 current.ready = Some(compacted);
             }
             Err(error) => self.give_up_job(&error, out),

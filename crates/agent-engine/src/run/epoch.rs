@@ -69,6 +69,8 @@ impl Epoch {
             system_tokens: Some(report.system_tokens),
             request_tokens: report.request_tokens,
             calibration: calibration.ratio(),
+            window_learned: calibration.window(),
+            count_level: calibration.level(),
             call_id_prefix: Some(call_id_prefix),
             tail: sources.tail.clone(),
         }

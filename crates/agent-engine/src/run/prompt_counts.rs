@@ -2,11 +2,23 @@
 //! it; the count is the only trace. It must neither teach the estimate that twice as much fits, nor pass for an answer to the
 //! whole conversation.
 
+use crate::tokens::Calibration;
+
 /// The counts of the requests so far.
 #[derive(Debug, Default)]
 pub(super) struct PromptCounts {
     /// The epoch of the last count, and the count. Within an epoch requests only grow (PRV-15).
     last: Option<(u32, u64)>,
+}
+
+/// A request of which the prompt was counted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Prompt {
+    pub(super) epoch: u32,
+    /// As estimated.
+    pub(super) estimated: u64,
+    /// The same, corrected by what was learned.
+    pub(super) expected: u64,
 }
 
 /// What a count says.
@@ -24,14 +36,24 @@ pub(super) enum Verdict {
 const LEAST: u64 = 64;
 
 impl PromptCounts {
-    /// Judges the count of a request that was expected to take so many tokens.
-    pub(super) fn judge(&mut self, epoch: u32, counted: Option<u64>, expected: u64, window: u64) -> Verdict {
+    /// Judges the count of a request. What it is compared with outlives the run, with what was learned: a server that cuts each prompt
+    /// to the same size is told by counts that stay while prompts grow.
+    pub(super) fn judge(
+        &mut self,
+        prompt: Prompt,
+        counted: Option<u64>,
+        window: u64,
+        learned: &mut Calibration,
+    ) -> Verdict {
+        let Prompt { epoch, estimated, expected } = prompt;
         let Some(counted) = counted.filter(|counted| *counted >= LEAST) else { return Verdict::Plausible };
         let before = self.last.filter(|(known, _)| *known == epoch).map(|(_, count)| count);
         let fell = match before {
             Some(before) => counted < percent(before, 90),
             None => counted < percent(expected, 60) && expected > window / 2,
         };
+        let stays = learned.stays_while_prompts_grow(estimated, counted);
+        let fell = fell || (stays && counted < percent(expected, 95));
         if !fell {
             self.last = Some((epoch, counted));
             return Verdict::Plausible;
@@ -54,10 +76,12 @@ mod tests {
     #[track_caller]
     fn check(requests: &[(u32, u64, u64)], expected: Verdict) {
         let mut counts = PromptCounts::default();
-        let verdicts: Vec<_> = requests
-            .iter()
-            .map(|(epoch, counted, expected)| counts.judge(*epoch, Some(*counted), *expected, 1000))
-            .collect();
+        let mut learned = Calibration::default();
+        let mut judge = |(epoch, counted, expected): &(u32, u64, u64)| {
+            let prompt = Prompt { epoch: *epoch, estimated: *expected, expected: *expected };
+            counts.judge(prompt, Some(*counted), 1000, &mut learned)
+        };
+        let verdicts: Vec<_> = requests.iter().map(&mut judge).collect();
         assert_eq!(verdicts.last(), Some(&expected), "{requests:?}");
     }
 
@@ -76,6 +100,53 @@ mod tests {
         check(&[(1, 5, 990)], Verdict::Plausible);
         // What fell is no measure for what follows.
         check(&[(1, 700, 800), (1, 100, 900), (1, 650, 900)], Verdict::Plausible);
-        assert_eq!(PromptCounts::default().judge(1, None, 990, 1000), Verdict::Plausible);
+        let prompt = Prompt { epoch: 1, estimated: 990, expected: 990 };
+        let uncounted = PromptCounts::default().judge(prompt, None, 1000, &mut Calibration::default());
+        assert_eq!(uncounted, Verdict::Plausible);
+    }
+
+    /// FND-45, PRV-12: a count that stays where it is while prompts grow, in steps of any size and in runs of their own, is that of a
+    /// prompt that was cut; it teaches nothing. One that grows with its prompts is none, whatever the tokenizer.
+    #[test]
+    fn a_constant_count_is_noticed() {
+        for step in [20, 100, 400, 1500] {
+            for cut_to in [900_u64, 2_200, 4_096] {
+                for epochs in [false, true] {
+                    for wobble in [0, 5] {
+                        let (mut counts, mut learned) = (PromptCounts::default(), Calibration::default());
+                        let mut cuts = 0;
+                        for n in 0..400_u64 {
+                            let estimated = (600 + n * step).min(8_000);
+                            let counted = estimated.min(cut_to - wobble * (n % 2));
+                            let epoch = if epochs { n as u32 } else { 1 };
+                            let prompt = Prompt { epoch, estimated, expected: learned.apply(estimated) };
+                            let verdict = counts.judge(prompt, Some(counted), 8_192, &mut learned);
+                            if verdict == Verdict::Plausible {
+                                learned.observe(estimated, Some(counted));
+                            }
+                            let is_cut = estimated > cut_to * 13 / 10;
+                            cuts += u32::from(is_cut);
+                            // The first one may be of another size of prompts.
+                            assert!(cuts < 2 || verdict != Verdict::Plausible, "{step} {cut_to} {epochs} {estimated}");
+                            assert!(estimated > cut_to || verdict == Verdict::Plausible, "{step} {cut_to} {estimated}");
+                            let ratio = learned.ratio();
+                            assert!(ratio > 0.75, "{step} {cut_to} {epochs}: learned {ratio}");
+                        }
+                        assert!(cuts > 2);
+                    }
+                }
+            }
+            for ratio in [0.6, 1.0, 1.8] {
+                let (mut counts, mut learned) = (PromptCounts::default(), Calibration::default());
+                for n in 0..100_u64 {
+                    let estimated = 600 + n * step / 10;
+                    let counted = (estimated as f64 * ratio) as u64;
+                    let prompt = Prompt { epoch: 1, estimated, expected: learned.apply(estimated) };
+                    let verdict = counts.judge(prompt, Some(counted), 1_000_000, &mut learned);
+                    assert_eq!(verdict, Verdict::Plausible, "{ratio} {step} {estimated}");
+                    learned.observe(estimated, Some(counted));
+                }
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ use agent_protocol::{
     ModelFault, ModelMessage, NodeId, NodeType, Object, Reply, Role, StopKind, ToolCall, ToolClass,
 };
 
-use super::prompt_counts::Verdict;
+use super::prompt_counts::{Prompt, Verdict};
 use super::said::has_text;
 use super::tools::Called;
 use super::{Out, Phase, RequestNo, Run, Sources, Target, Write, errors};
@@ -51,7 +51,8 @@ impl Run {
     fn judge_count(&mut self, estimated: u64, reply: &Reply) -> Verdict {
         let window = self.sources.as_ref().map_or(u64::MAX, |sources| sources.budgets.window);
         let expected = self.calibration.apply(estimated);
-        self.prompt_counts.judge(self.epoch.number, reply.usage.input_tokens, expected, window)
+        let prompt = Prompt { epoch: self.epoch.number, estimated, expected };
+        self.prompt_counts.judge(prompt, reply.usage.input_tokens, window, &mut self.calibration)
     }
 
     /// The server answered half of the prompt: room is made and the whole asked again. False where there is no room to make;
@@ -284,8 +285,12 @@ impl Run {
 
     /// The provider says that the prompt is too long, whatever we estimated: make room below what was refused.
     fn on_overflow(&mut self, estimated: u64, error: &ErrorPayload, out: &mut Out) {
-        let Some(sources) = &self.sources else { return };
+        let Some(sources) = &mut self.sources else { return };
         self.counts.turns -= 1;
+        let said = |key: &str| error.details.get(key).and_then(serde_json::Value::as_u64);
+        self.calibration.learn_window(said("limit_tokens"), said("requested_tokens"), sources.budgets.window);
+        sources.budgets = sources.budgets.learned(self.calibration);
+        let Some(sources) = &self.sources else { return };
         let (refused, keep) = self.below(sources, estimated);
         let overflow = Overflow { needed: refused, available: sources.budgets.messages };
         let at = out.writes.len();

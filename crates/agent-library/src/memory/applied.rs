@@ -1,5 +1,6 @@
 //! What became of decisions (MEM-10).
 
+use super::error::PlaceError;
 use super::id::MemoryId;
 use super::refusal::Refusal;
 
@@ -18,6 +19,8 @@ pub struct Applied {
     pub duplicate: Vec<usize>,
     /// Not written, since the memory is not what the model saw (MEM-06, MEM-07).
     pub conflicted: Vec<Conflicted>,
+    /// Not written, since their name or category is not allowed (MEM-01, MEM-02).
+    pub misplaced: Vec<Misplaced>,
     /// Not written, and never will be.
     pub refused: Vec<Refused>,
     /// The messages behind what was written, each once.
@@ -28,10 +31,10 @@ pub struct Applied {
 
 impl Applied {
     /// Whether the scan cursor may move (MEM-6): everything that was to be written was. What somebody else changed
-    /// meanwhile is to be decided again, on what is there now.
+    /// meanwhile is to be decided again, on what is there now, and so is what had no place.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.conflicted.is_empty()
+        self.conflicted.is_empty() && self.misplaced.is_empty()
     }
 }
 
@@ -42,6 +45,15 @@ pub struct Conflicted {
     pub index: usize,
     /// The memory.
     pub id: MemoryId,
+}
+
+/// A decision that names no place a memory may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misplaced {
+    /// Of the decision.
+    pub index: usize,
+    /// What is wrong with its name or category.
+    pub why: PlaceError,
 }
 
 /// A decision that is not carried out.

@@ -99,25 +99,20 @@ impl MemoryError {
     }
 }
 
+/// Why there is no place for what a decision says. It was not written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlaceError {
+    /// MEM-01.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// MEM-02.
+    #[error(transparent)]
+    Category(#[from] UnknownCategory),
+}
+
 /// Why a batch of decisions was not applied. Its cursor must not move (MEM-6).
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// MEM-01. Nothing was written.
-    #[error("decision {index}: {source}")]
-    Name {
-        /// Of the decision, from 0.
-        index: usize,
-        /// What is wrong with it.
-        source: NameError,
-    },
-    /// MEM-02. Nothing was written.
-    #[error("decision {index}: {source}")]
-    Category {
-        /// Of the decision, from 0.
-        index: usize,
-        /// What is wrong with it.
-        source: UnknownCategory,
-    },
     /// No honest model finds so much at once. Nothing was written.
     #[error("{found} decisions at once; at most {limit} are applied")]
     TooMany {

@@ -30,11 +30,11 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use applied::{Applied, Conflicted, Refused};
+pub use applied::{Applied, Conflicted, Misplaced, Refused};
 pub use category::{MemoryCategory, UnknownCategory};
 pub use decision::{Action, Based, Decision, Scope, SourceKind, Sources};
 pub use entry::{MemoryEntry, MemoryProblem};
-pub use error::{MemoryError, WriteError};
+pub use error::{MemoryError, PlaceError, WriteError};
 pub use id::{MemoryId, NoMemoryId};
 pub use listing::MemoryListing;
 pub use moment::{Moment, NoMoment};

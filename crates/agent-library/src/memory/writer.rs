@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, ffi::OsStr};
 
 use super::{
     Action, Applied, Based, Conflicted, Decision, MemoryCategory, MemoryEntry, MemoryError, MemoryId, MemoryListing,
-    MemoryStore, Moment, Refusal, Refused, Scope, SourceKind, Sources, WriteError, catalog,
+    MemoryStore, Misplaced, Moment, PlaceError, Refusal, Refused, Scope, SourceKind, Sources, WriteError, catalog,
     draft::Put,
     entry::hash,
     format,
@@ -42,10 +42,11 @@ impl<'a> Writer<'a> {
     }
 
     /// Applies a batch. No model is waited for: `based` says what the decisions were made on, and a memory that is not
-    /// that any more is left alone (MEM-07). Decisions that are refused do not keep the others from being applied.
+    /// that any more is left alone (MEM-07). Decisions that are refused, or name no place that is allowed, do not keep the others from
+    /// being applied.
     ///
     /// # Errors
-    /// When a name or a category is not allowed, nothing at all is written. When the system refuses, what was written is
+    /// When there are too many decisions, nothing at all is written. When the system refuses, what was written is
     /// whole, and the same decisions may be applied again: what is there is found and counts as duplicate.
     pub fn apply(
         &self,
@@ -55,11 +56,11 @@ impl<'a> Writer<'a> {
         now: &Moment,
         rand: &str,
     ) -> Result<Applied, WriteError> {
-        let checked = check_batch(decisions)?;
+        let (checked, misplaced) = check_batch(decisions)?;
         if rand.len() > LONGEST_RAND || MemoryId::new(now, rand).is_err() {
             return Err(WriteError::Rand { rand: rand.chars().take(60).collect(), limit: LONGEST_RAND });
         }
-        let mut applied = Applied::default();
+        let mut applied = Applied { misplaced, ..Applied::default() };
         let mut wanted = Vec::new();
         for one in checked {
             match one.decision.action {
@@ -93,24 +94,31 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Names and categories of everything that would be written. One bad one spoils the batch (MEM-01, MEM-02).
-fn check_batch(decisions: &[Decision]) -> Result<Vec<Checked<'_>>, WriteError> {
+/// Names and categories of everything that would be written, looked at before anything is (MEM-01, MEM-02).
+fn check_batch(decisions: &[Decision]) -> Result<(Vec<Checked<'_>>, Vec<Misplaced>), WriteError> {
     if decisions.len() > MOST_DECISIONS {
         return Err(WriteError::TooMany { found: decisions.len(), limit: MOST_DECISIONS });
     }
-    decisions.iter().enumerate().map(|(index, decision)| check_place(index, decision)).collect()
+    let (mut checked, mut misplaced) = (Vec::new(), Vec::new());
+    for (index, decision) in decisions.iter().enumerate() {
+        match check_place(index, decision) {
+            Ok(one) => checked.push(one),
+            Err(why) => misplaced.push(Misplaced { index, why }),
+        }
+    }
+    Ok((checked, misplaced))
 }
 
-fn check_place(index: usize, decision: &Decision) -> Result<Checked<'_>, WriteError> {
-    let category = |text: &str| MemoryCategory::parse(text).map_err(|source| WriteError::Category { index, source });
-    let good_name = |text: &str| name::check(text).map_err(|source| WriteError::Name { index, source });
+fn check_place(index: usize, decision: &Decision) -> Result<Checked<'_>, PlaceError> {
+    let category = MemoryCategory::parse;
+    let good_name = name::check;
     let place = match decision.action {
         Action::New => {
             let name = decision.name.as_deref().unwrap_or_default();
             good_name(name)?;
             Some((category(decision.category.as_deref().unwrap_or_default())?, name))
         }
-        // Both stay as they are, but who writes such words is not to be trusted with the rest.
+        // Both stay as they are, but a decision with such words is not to be trusted.
         Action::Update | Action::Conflict => {
             let (name, word) = (decision.name.as_deref(), decision.category.as_deref());
             name.filter(|name| !name.is_empty()).map(good_name).transpose()?;

@@ -59,5 +59,5 @@ fn is_kept(memory: &Memory, decision: &Decision) -> bool {
 }
 
 fn failed(error: &dyn std::error::Error) -> ErrorPayload {
-    ErrorPayload::new(ErrorCode::MemoryWriteFailed, format!("nothing was remembered: {}", in_words(error)))
+    ErrorPayload::new(ErrorCode::MemoryWriteFailed, in_words(error))
 }

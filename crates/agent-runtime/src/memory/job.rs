@@ -147,7 +147,7 @@ impl Inner {
         }
         let listing = match self.memory.listing().await {
             Ok(listing) => listing,
-            Err(why) => return Ok(Err(write_failed(format!("nothing was remembered: {why}")))),
+            Err(why) => return Ok(Err(write_failed(why))),
         };
         let known = Known::new(&listing, self.memory.project(), room / 3);
         let left = room.saturating_sub(known.tokens + TokenCounter.text(&told(&Known::default(), &Batch::default())));
@@ -186,7 +186,7 @@ impl Inner {
         };
         let decisions = match answer::decisions(&text) {
             Ok(decisions) => decisions,
-            Err(why) => return Ok(Err(write_failed(format!("nothing was remembered: {why}")))),
+            Err(why) => return Ok(Err(write_failed(why))),
         };
         // Held until it is written down what was written: who gives the session up waits for that.
         let owned = place.owned.upgrade().ok_or(Gone)?;
@@ -205,9 +205,13 @@ impl Inner {
         };
         let completed = completed(&applied, reason, batch.said.len(), batch.cursor.max(look.cursor), usage);
         if !applied.is_complete() {
-            let failed = MemoryExtractionFailed::of(completed, changed_meanwhile(&applied));
+            let (ended, error) = match applied.conflicted.is_empty() {
+                true => (Ended::Failed, misplaced(&applied)),
+                false => (Ended::Conflict, changed_meanwhile(&applied)),
+            };
+            let failed = MemoryExtractionFailed::of(completed, error);
             self.commit_under(&hold, place, failed_event(failed)).await?;
-            return Ok(Ok(Ended::Conflict));
+            return Ok(Ok(ended));
         }
         self.commit_under(&hold, place, EventDraft::of(completed)).await?;
         Ok(Ok(Ended::Done))
@@ -286,6 +290,12 @@ fn changed_meanwhile(applied: &Applied) -> ErrorPayload {
     let ids: Vec<_> = applied.conflicted.iter().map(|conflicted| conflicted.id.as_str()).collect();
     let message = format!("somebody else changed {} meanwhile: it was left as it is now", ids.join(", "));
     ErrorPayload::new(ErrorCode::MemoryWriteFailed, message).detail("kind", "conflict").detail("memory_ids", ids)
+}
+
+fn misplaced(applied: &Applied) -> ErrorPayload {
+    let each = applied.misplaced.iter().map(|one| format!("decision {}: {}", one.index + 1, one.why));
+    let message = format!("{}; the model is asked again about these messages", each.collect::<Vec<_>>().join("; "));
+    write_failed(message).detail("kind", "misplaced")
 }
 
 /// With less room than this, in tokens, messages would be shown that say nothing.

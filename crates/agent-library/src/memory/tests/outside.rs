@@ -100,10 +100,12 @@ proptest! {
             let was_link = before.get(*path).is_some_and(|state| state.contains("link "));
             prop_assert!(!was_link || path.ends_with(".tmp"), "{path}");
         }
-        if matches!(done, Err(WriteError::Name { .. } | WriteError::Category { .. })) {
-            prop_assert_eq!(&before, &after);
-        }
         if let Ok(applied) = &done {
+            // FND-47: one that has no place keeps no other from being applied.
+            prop_assert_eq!(applied.is_complete(), applied.misplaced.is_empty() && applied.conflicted.is_empty());
+            let written = applied.created.len() + applied.updated.len() + applied.conflict.len();
+            let told = applied.ignored.len() + applied.duplicate.len() + applied.conflicted.len() + applied.refused.len();
+            prop_assert_eq!(written + told + applied.misplaced.len(), decisions.len());
             for path in &applied.files_changed {
                 prop_assert!(changed.contains(&&format!("home/memory/{path}")), "{path}");
             }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// MEM-01: one bad name, and nothing of the batch is written.
+/// FND-47, MEM-01: a decision with a bad name is left out, the others are applied, and the cursor stays.
 #[test]
 fn names_that_are_no_safe_component() {
     let long = "a".repeat(300);
@@ -36,11 +36,18 @@ fn names_that_are_no_safe_component() {
     let before = snapshot(&world.root);
     for name in bad {
         let decisions = [new("good"), new(name)];
-        let error = world.apply(&decisions).unwrap_err();
-        assert!(matches!(error, WriteError::Name { index: 1, .. }), "{name:?}: {error}");
-        assert_eq!(snapshot(&world.root), before, "{name:?}");
+        let applied = world.apply(&decisions).unwrap();
+        assert!(matches!(&applied.misplaced[..], [Misplaced { index: 1, why: PlaceError::Name(_) }]), "{name:?}");
+        assert!(!applied.is_complete(), "{name:?}: the cursor stays");
+        // The good one was written, at first; then it is there already.
+        assert_eq!(applied.created.len() + applied.duplicate.len(), 1, "{name:?}: {applied:?}");
+        let after = snapshot(&world.root);
+        let is_new = |path: &&String| !before.contains_key(*path);
+        assert!(after.keys().filter(is_new).all(|path| path.starts_with("home/")), "{name:?}: {:?}", after.keys());
+        assert_eq!(world.store.entries().unwrap().entries.len(), 1, "{name:?}");
     }
-    assert!(matches!(world.apply(&[Decision { name: None, ..new("") }]), Err(WriteError::Name { .. })));
+    let nameless = world.apply(&[Decision { name: None, ..new("") }]).unwrap();
+    assert!(matches!(&nameless.misplaced[..], [Misplaced { index: 0, why: PlaceError::Name(_) }]));
     for (n, name) in ["a", "-", "_", "com", "com10", "console", "0", &"a".repeat(48)].iter().enumerate() {
         let decision = Decision { summary: format!("{n}"), ..new(name) };
         let path = &world.apply(&[decision]).unwrap().files_changed[0];
@@ -51,22 +58,27 @@ fn names_that_are_no_safe_component() {
     }
 }
 
-/// MEM-02: a category outside of the list is an error of the whole batch, also of one that would stay where it is.
+/// FND-47, MEM-02: a decision with a category outside of the list is left out, also one that would stay where it is; the others are
+/// applied.
 #[test]
 fn categories_that_are_none() {
     let world = World::new("memory-categories");
     let id = world.one("One");
-    let before = snapshot(&world.root);
     for category in ["../outside/proof", "project", "User", "", "user/x", "user\0"] {
         // Of one that stays where it is, no word at all is fine.
         for decision in [new("tea"), update(&id, "Other.")].into_iter().take(if category.is_empty() { 1 } else { 2 }) {
             let bad = Decision { category: Some(category.into()), ..decision };
-            let error = world.apply(&[new("good"), bad]).unwrap_err();
-            assert!(matches!(error, WriteError::Category { index: 1, .. }), "{category:?}: {error}");
+            let applied = world.apply(&[bad, new("good")]).unwrap();
+            assert!(
+                matches!(&applied.misplaced[..], [Misplaced { index: 0, why: PlaceError::Category(_) }]),
+                "{category:?}"
+            );
+            assert!(!applied.is_complete() && applied.updated.is_empty(), "{category:?}: {applied:?}");
         }
-        assert_eq!(snapshot(&world.root), before, "{category:?}");
+        assert_eq!(world.store.entries().unwrap().entries.len(), 2, "{category:?}: the good one beside what was there");
     }
-    assert!(matches!(world.apply(&[Decision { category: None, ..new("tea") }]), Err(WriteError::Category { .. })));
+    let none = world.apply(&[Decision { category: None, ..new("tea") }]).unwrap();
+    assert!(matches!(&none.misplaced[..], [Misplaced { index: 0, why: PlaceError::Category(_) }]));
     let wordless = Decision { category: Some(String::new()), name: Some(String::new()), ..update(&id, "Other.") };
     assert_eq!(world.apply(&[wordless]).unwrap().updated, [id]);
 }

@@ -60,12 +60,27 @@ pub struct ContextBuilt {
     pub request_tokens: u64,
     /// The provider's counts as a multiple of our estimates.
     pub calibration: f64,
+    /// The model's context window as a refusal named it, where that is less than the configuration says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_learned: Option<u64>,
+    /// The count of the last prompts, as far as it was the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count_level: Option<CountLevel>,
     /// What the adapter's own call ids begin with (PRV-5).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id_prefix: Option<ToolCallId>,
     /// The messages that came last and are no history. They are in no node, so they are here in full.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tail: Vec<Arc<ModelMessage>>,
+}
+
+/// A count that prompts of several sizes had: that of prompts that were cut, if they differ clearly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CountLevel {
+    /// Estimated tokens of the shortest of them.
+    pub estimated: u64,
+    /// What the provider counted.
+    pub counted: u64,
 }
 
 /// What the requests of an epoch have in common.

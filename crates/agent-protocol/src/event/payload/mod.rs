@@ -26,7 +26,7 @@ pub use agent::{
     ChildAgentFailed, ChildCancelReason,
 };
 pub use compaction::{CompactCompleted, CompactFailed, CompactMode, CompactStarted};
-pub use context::{ContextBuilt, EpochPart, ModelSettings, WindowBudgets};
+pub use context::{ContextBuilt, CountLevel, EpochPart, ModelSettings, WindowBudgets};
 pub use contract::{EventPayload, PayloadError};
 pub use fields::FieldError;
 pub use memory::{ExtractionReason, MemoryExtractionCompleted, MemoryExtractionFailed, MemoryExtractionStarted};

@@ -107,6 +107,8 @@ fn report() -> ContextBuilt {
         system_tokens: Some(60),
         request_tokens: 120,
         calibration: 1.1,
+        window_learned: None,
+        count_level: None,
         call_id_prefix: Some(ToolCallId::parse("call_1_0").unwrap()),
         tail: vec![Arc::new(ModelMessage::new(Role::User, vec![ContentBlock::text("now")]))],
     }

@@ -29,8 +29,8 @@ fn files_of_home(world: &World) -> Vec<String> {
     found
 }
 
-/// MEM-01, MEM-02: a name that is no safe word, and a category that is none, spoil the whole answer: nothing is written anywhere,
-/// the event says why, the cursor stays.
+/// FND-47, MEM-01, MEM-02: a decision with a name that is no safe word, or a category that is none, is not written anywhere, the event
+/// says why, and the cursor stays. The others of the answer are kept.
 #[tokio::test]
 async fn names_and_categories() {
     let world = world("memory_names", "").await;
@@ -75,8 +75,11 @@ async fn names_and_categories() {
         let failed = failed(&runtime, &ran.session_id).await;
         assert_eq!((failed.len(), &failed[0]["error"]["code"]), (1, &json!("memory_write_failed")), "{bad}");
         assert!(completed(&runtime, &ran.session_id).await.is_empty(), "{bad}");
+        let message = failed[0]["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("decision 2: ") && !message.contains("nothing was remembered"), "{bad}: {message}");
         let after = files_of_home(&world);
-        assert_eq!(after, before, "{bad}");
+        let memories: Vec<_> = after.iter().filter(|path| !before.contains(path) && path.contains("-mem_")).collect();
+        assert!(memories.len() == 1 && memories[0].contains("/user/good-"), "{bad}: {memories:?}");
     }
     runtime.close().await;
 }
