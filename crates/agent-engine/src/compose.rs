@@ -57,6 +57,10 @@ pub struct ContextReport {
     pub request_tokens: u64,
 }
 
+/// How nodes become messages; a report says it, since past requests are made again as they were. 1: big arguments of calls are
+/// shortened, and an instruction file's notice gives way when its text has gone.
+pub(crate) const EDITION: u32 = 1;
+
 /// Builds the request of the next turn.
 ///
 /// # Errors
@@ -134,6 +138,7 @@ impl<'a> Parts<'a> {
                 results_limit: window.share(budgets.results_of_a_turn()),
                 pinned_limit: window.pinned(budgets.pinned()),
                 in_system: &sources.in_system,
+                edition: EDITION,
             },
             marker: Marker::Words(window.share(budgets.words())),
             system: &sources.system,
@@ -182,7 +187,7 @@ impl Build {
         // What was not loaded is in the summary, unless that ends before it.
         let is_covered = selection
             .compaction()
-            .is_some_and(|compaction| compaction.is_loaded || omitted.turns <= build.turns_summarised);
+            .is_some_and(|known| known.is_loaded || omitted.turns <= known.mark.turns + known.mark.turns_left_out);
         let unknown = omitted.nodes > 0 && !is_covered;
         for group in path.groups().iter().take_while(|group| group.head < end) {
             if unknown && group.head >= omitted.at {

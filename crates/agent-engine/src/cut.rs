@@ -10,6 +10,7 @@ use crate::path::{Group, Path};
 use crate::selection::{Rules, Selection};
 use crate::sources::Sources;
 use crate::tokens::TokenCounter;
+use crate::transcript::transcript_tokens;
 use crate::window::Window;
 use crate::words::Sayings;
 
@@ -71,8 +72,11 @@ pub struct CompactionPlan {
     pub first_kept_node_id: NodeId,
     /// The newest node when it was planned: while it is on the active path, the plan holds (CMP-6).
     pub tip: NodeId,
-    /// Replies before the kept part, those of earlier summaries included.
+    /// Replies that the summary will stand for, those of earlier summaries included.
     pub turns: usize,
+    /// Replies before the kept part that its writer is not shown.
+    #[serde(default)]
+    pub turns_left_out: usize,
     /// Estimated tokens of the messages before.
     pub tokens_before: u64,
     /// Estimated tokens of the messages that are kept, without the new summary.
@@ -108,6 +112,15 @@ pub struct CompactionRoom {
 /// Shortest summary worth asking for: the headings alone take most of half of it.
 const LEAST_SUMMARY: u64 = 160;
 
+/// Why no summary is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoPlan {
+    /// It would free too little to be worth its cost.
+    NotWorthIt,
+    /// Not even the oldest exchange fits into a request for one: what it takes, in estimated tokens.
+    NoRoom(u64),
+}
+
 /// Plans a summary: walks back from the tip until `room.keep`, then to the next message of a person if there is one near; a
 /// turn that is too big for that is split between its exchanges (CMP-2).
 ///
@@ -119,30 +132,45 @@ pub fn plan_compaction(
     window: Window,
     room: CompactionRoom,
 ) -> Option<PlannedCompaction> {
+    plan(path, sources, window, room).ok()
+}
+
+/// The same, and why there is none.
+pub(crate) fn plan(
+    path: &Path,
+    sources: &Sources,
+    window: Window,
+    room: CompactionRoom,
+) -> Result<PlannedCompaction, NoPlan> {
     let parts = Parts::of(sources, window);
     let now = Selection::new(path, parts.rules);
     let tokens_before = Build::choose(&now, parts.marker).tokens;
     let groups = path.groups();
     let candidates: Vec<usize> =
         (0..groups.len()).filter(|at| groups[*at].head >= now.border && !now.is_apart(groups[*at].head)).collect();
-    let wanted = cut_point(&now, &candidates, room.keep)?;
+    let wanted = cut_point(&now, &candidates, room.keep).ok_or(NoPlan::NotWorthIt)?;
     // What is covered goes into one request: as much of it as fits, the rest with the next summary. More borders never hold less.
     let up_to = |cut: usize| covered_messages(&now, &parts, groups[candidates[cut]].head);
+    // Another model gets them written down, with long results shortened.
+    let asked = |cut: usize| match (&sources.compacting.by, up_to(cut)) {
+        (None, (_, tokens)) => tokens,
+        (Some(_), (messages, _)) => transcript_tokens(&messages),
+    };
     let (mut cut, mut too_many) = (0, wanted + 1);
-    if up_to(wanted).1 <= room.covered {
+    if asked(wanted) <= room.covered {
         cut = wanted;
     } else {
         while cut + 1 < too_many {
             let middle = usize::midpoint(cut, too_many);
-            if up_to(middle).1 <= room.covered { cut = middle } else { too_many = middle }
+            if asked(middle) <= room.covered { cut = middle } else { too_many = middle }
         }
     }
     if cut == 0 {
-        return None;
+        return Err(NoPlan::NoRoom(asked(1)));
     }
     let (covered, tokens) = up_to(cut);
     let border = groups[candidates[cut]].head;
-    let tip = path.tip()?.clone();
+    let tip = path.tip().ok_or(NoPlan::NotWorthIt)?.clone();
     let after = Selection::covering(path, parts.rules, border);
     let tokens_kept: u64 = groups.iter().filter(|group| after.keeps(group)).map(|group| after.size(group)).sum();
     let user_words = words_covered(path, &now, border, sources.budgets.words());
@@ -150,11 +178,18 @@ pub fn plan_compaction(
     let summary_limit = room.summary.min(tokens / 2);
     let tokens_after = tokens_kept + words + summary_limit;
     let is_worth_it = summary_limit >= LEAST_SUMMARY && tokens_after + tokens_before / 10 <= tokens_before;
-    is_worth_it.then(|| PlannedCompaction {
+    if !is_worth_it {
+        return Err(NoPlan::NotWorthIt);
+    }
+    let is_shown =
+        |group: &&Group| group.head < border && path.nodes()[group.head].role == Role::Assistant && now.keeps(group);
+    let turns = path.compaction().map_or(0, |known| known.mark.turns) + groups.iter().filter(is_shown).count();
+    Ok(PlannedCompaction {
         plan: CompactionPlan {
             first_kept_node_id: path.nodes()[border].node_id.clone(),
             tip,
-            turns: turns_before(path, border),
+            turns,
+            turns_left_out: turns_before(path, border).saturating_sub(turns),
             tokens_before,
             tokens_kept,
             summary_limit,

@@ -64,8 +64,11 @@ impl ContextMark {
 pub struct CompactionMark {
     /// Where what is kept as it is begins.
     pub first_kept_node_id: NodeId,
-    /// Replies before that node, those that earlier compactions covered included.
+    /// Replies that it stands for, those of earlier summaries included.
     pub turns: usize,
+    /// Replies before that node that no writer of a summary has seen: they had been left out before.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub turns_left_out: usize,
     /// Estimated tokens of the messages before.
     pub tokens_before: u64,
     /// Estimated tokens of the messages after.
@@ -75,6 +78,10 @@ pub struct CompactionMark {
     /// How it was made.
     #[serde(default)]
     pub details: Object,
+}
+
+fn is_none(turns: &usize) -> bool {
+    *turns == 0
 }
 
 impl CompactionMark {

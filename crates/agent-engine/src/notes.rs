@@ -112,12 +112,19 @@ pub(crate) const WORDS_LEFT_OUT: &str =
     "What the user said in them, word for word ([…] stands for what was cut), oldest first:";
 
 /// At the head of a summary (CMP-1, CTX-9).
-pub(crate) fn summarised(turns: usize) -> String {
+pub(crate) fn summarised(turns: usize, left_out: usize) -> String {
     let s = if turns == 1 { "" } else { "s" };
-    format!(
+    let mut text = format!(
         "[{turns} earlier turn{s} of this conversation, in summary. Where later messages differ, they are right; files may have \
          changed since. What is done is done: do not do it again.]"
-    )
+    );
+    if left_out > 0 {
+        let (s, are) = if left_out == 1 { ("", "is") } else { ("s", "are") };
+        text.push_str(&format!(
+            "\n[{left_out} more earlier turn{s} had been left out before and {are} in no summary.]"
+        ));
+    }
+    text
 }
 
 /// Before the user's words out of turns that were summarised.
@@ -126,6 +133,17 @@ pub(crate) const WORDS_SUMMARISED: &str = "## The user's own words, oldest first
 /// In place of the content of an instruction file that stands in the system part by now (INS-3).
 pub(crate) const IN_SYSTEM_PART: &str =
     "[The content of this file is in the system part of this request, under its path; it was left out here.]";
+
+/// In place of the notice of an instruction file whose text went with older turns and does not stand in the system part.
+pub(crate) const INSTRUCTION_LOST: &str = "The text of this instruction file was read earlier and is no longer, or not wholly, in this \
+    request. Read the file again before you rely on what it says; if it cannot be read, tell the user.";
+
+/// Between head and tail of an argument that is too big for the window.
+pub(crate) fn argument_shortened(left_out: usize, whole: usize) -> String {
+    format!(
+        "[… {left_out} of {whole} bytes of your argument left out here, since it does not fit the context window; the call had all …]"
+    )
+}
 
 /// Between head and tail of a result that is too big for the window.
 pub(crate) fn result_shortened(left_out: usize, whole: usize) -> String {

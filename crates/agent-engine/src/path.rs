@@ -57,12 +57,14 @@ pub(crate) struct Group {
     pub(crate) results: Vec<Option<usize>>,
     /// Results shortened to a limit; the limit, and how many of them are only referred to, are part of the memo.
     pub(crate) shortened: OnceLock<((u64, usize), Vec<Weighed>)>,
+    /// The head with its calls shortened to a limit, and the limit.
+    pub(crate) short_calls: OnceLock<(u64, Weighed)>,
 }
 
 impl Group {
     fn new(head: usize, calls: Vec<ToolCallId>) -> Self {
         let results = vec![None; calls.len()];
-        Self { head, calls, results, shortened: OnceLock::new() }
+        Self { head, calls, results, shortened: OnceLock::new(), short_calls: OnceLock::new() }
     }
 
     pub(crate) fn is_complete(&self) -> bool {

@@ -47,6 +47,7 @@ pub fn rebuild(
             results_limit,
             pinned_limit: window.pinned(Budgets::pinned_of(epoch_part.budgets.messages)),
             in_system: &epoch_part.in_system,
+            edition: epoch_part.edition,
         },
         marker: Marker::Then(epoch_part.marker.as_deref()),
         system: &fixed.system,

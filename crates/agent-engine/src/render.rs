@@ -118,6 +118,58 @@ pub(crate) fn reference(message: &ModelMessage) -> Weighed {
     (Arc::new(short), tokens)
 }
 
+/// In place of the notice of an instruction file, by its path, whose text is not in the request any more.
+pub(crate) fn lost_instruction(notice: &ModelMessage, path: Option<&str>) -> Weighed {
+    let attributes = path.map(|path| Object::from_iter([("path".to_owned(), path.into())]));
+    let text = framed_with(tag(NodeType::InstructionContext), attributes.as_ref(), notes::INSTRUCTION_LOST);
+    let mut message = ModelMessage::new(Role::User, vec![ContentBlock::text(text)]);
+    message.metadata = notice.metadata.clone();
+    let tokens = TokenCounter.message(&message.content);
+    (Arc::new(message), tokens)
+}
+
+/// A reply whose calls have arguments too big for the window: their texts are shortened so that the message takes at most about
+/// `limit` tokens. What was called with is stored whole.
+pub(crate) fn shorten_calls(message: &ModelMessage, limit: u64) -> Weighed {
+    let mut room = limit;
+    loop {
+        let mut short = message.clone();
+        let content: Vec<_> = message.content.iter().map(|block| shorten_call(block, room)).collect();
+        short.content = content.into();
+        let tokens = TokenCounter.message(&short.content);
+        // Many texts that are short each take together what one long one takes.
+        if tokens <= limit || room == 0 {
+            return (Arc::new(short), tokens);
+        }
+        room /= 2;
+    }
+}
+
+fn shorten_call(block: &ContentBlock, room: u64) -> ContentBlock {
+    match block {
+        ContentBlock::ToolCall(call) => {
+            let mut short = call.clone();
+            short.arguments.values_mut().for_each(|value| shorten_value(value, room));
+            ContentBlock::ToolCall(short)
+        }
+        other => other.clone(),
+    }
+}
+
+fn shorten_value(value: &mut serde_json::Value, room: u64) {
+    match value {
+        serde_json::Value::String(text) if TokenCounter.text(text) > room.max(ARGUMENT) => {
+            *text = shorten::cut_middle(text, usize::try_from(room).unwrap_or(usize::MAX), notes::argument_shortened);
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(|item| shorten_value(item, room)),
+        serde_json::Value::Object(fields) => fields.values_mut().for_each(|field| shorten_value(field, room)),
+        _ => {}
+    }
+}
+
+/// A text of no more tokens is shorter than the note that stands for what is left out.
+const ARGUMENT: u64 = 48;
+
 /// Shortens the results of one turn so that together they take at most `limit` tokens: small ones stay whole, the big
 /// ones share what is left.
 pub(crate) fn shorten_results(messages: &[Weighed], limit: u64) -> Vec<Weighed> {

@@ -20,6 +20,7 @@ pub(crate) fn epoch_part(sources: &Sources, window: Window, marker: Option<&Stri
         fixed_part: sources.fingerprint.clone(),
         in_system: sources.in_system.to_vec(),
         marker: marker.cloned(),
+        edition: parts.rules.edition,
     }
 }
 

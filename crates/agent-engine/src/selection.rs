@@ -20,6 +20,8 @@ pub(crate) struct Rules<'a> {
     pub(crate) pinned_limit: u64,
     /// Instruction nodes whose file stands in the system part.
     pub(crate) in_system: &'a [NodeId],
+    /// How nodes become messages.
+    pub(crate) edition: u32,
 }
 
 /// What goes in of one path.
@@ -118,16 +120,42 @@ impl<'a> Selection<'a> {
 
     /// The messages of a group, and how many results were shortened.
     pub(crate) fn messages(&self, group: &Group) -> (Vec<Weighed>, usize) {
-        let head = &self.path.nodes()[group.head];
         let (results, shortened) = self.results(group);
-        let messages = std::iter::once((head.message.clone(), head.tokens)).chain(results).collect();
+        let messages = std::iter::once(self.head(group)).chain(results).collect();
         (messages, shortened)
     }
 
     /// Estimated tokens of a group.
     pub(crate) fn size(&self, group: &Group) -> u64 {
         let results: u64 = self.results(group).0.iter().map(|(_, tokens)| tokens).sum();
-        self.path.nodes()[group.head].tokens + results
+        self.head(group).1 + results
+    }
+
+    /// The first message of a group: a reply whose calls are too big is shortened like results are (CTX-6).
+    fn head(&self, group: &Group) -> Weighed {
+        let head = &self.path.nodes()[group.head];
+        let limit = self.rules.results_limit;
+        if self.rules.edition > 0 && !group.calls.is_empty() && head.tokens > limit {
+            // Made once per group, so that the next turn sends the same bytes.
+            let (kept_limit, kept) =
+                group.short_calls.get_or_init(|| (limit, render::shorten_calls(&head.message, limit)));
+            return if *kept_limit == limit { kept.clone() } else { render::shorten_calls(&head.message, limit) };
+        }
+        if self.has_lost_its_text(head) {
+            let path = head.mark.iter().flat_map(|mark| &mark.items).map(|(path, _)| path.as_str()).next();
+            return self.path.memos().reference(group.head, || render::lost_instruction(&head.message, path));
+        }
+        (head.message.clone(), head.tokens)
+    }
+
+    /// Whether a node is the notice of an instruction file whose text went with the turns before the border.
+    fn has_lost_its_text(&self, node: &PathNode) -> bool {
+        if self.rules.edition == 0 || node.node_type != NodeType::InstructionContext {
+            return false;
+        }
+        let Some(call) = node.mark.as_ref().and_then(|mark| mark.call.as_ref()) else { return false };
+        let reading = self.path.groups().iter().rev().find(|group| group.calls.contains(call));
+        reading.is_none_or(|group| !self.keeps(group))
     }
 
     /// The results of a group in the model's order, shortened if together they are too big.
@@ -182,6 +210,7 @@ impl<'a> Selection<'a> {
         };
         let is_hidden = |index: &usize| self.hidden.binary_search(index).is_ok();
         let loaded = self.path.context().iter().filter(|index| is_in(index) || is_hidden(index));
-        loaded.map(|index| &self.path.nodes()[*index]).filter(|node| node.mark.is_some()).collect()
+        let counts = |index: &&usize| is_hidden(index) || !self.has_lost_its_text(&self.path.nodes()[**index]);
+        loaded.filter(counts).map(|index| &self.path.nodes()[*index]).filter(|node| node.mark.is_some()).collect()
     }
 }

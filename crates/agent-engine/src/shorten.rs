@@ -112,6 +112,11 @@ pub(crate) fn fair_share(sizes: impl Iterator<Item = u64>, limit: u64) -> u64 {
 
 /// Two thirds of the room for the head, one third for the tail, and a note between them.
 pub(crate) fn head_and_tail(text: &str, tokens: usize) -> String {
+    cut_middle(text, tokens, notes::result_shortened)
+}
+
+/// The same with a note of one's own, which is told how many bytes are left out of how many.
+pub(crate) fn cut_middle(text: &str, tokens: usize, note: fn(usize, usize) -> String) -> String {
     let fits = |part: &str| TokenCounter.text(part) as usize;
     let most = tokens.saturating_mul(4);
     let (mut head, mut tail) = ((most / 3 * 2).min(text.len()), (most / 3).min(text.len()));
@@ -123,7 +128,7 @@ pub(crate) fn head_and_tail(text: &str, tokens: usize) -> String {
         }
         if fits(from_start) + fits(from_end) <= tokens || head + tail == 0 {
             let left_out = text.len().saturating_sub(from_start.len() + from_end.len());
-            return format!("{from_start}\n{}\n{from_end}", notes::result_shortened(left_out, text.len()));
+            return format!("{from_start}\n{}\n{from_end}", note(left_out, text.len()));
         }
         // Wide characters cost more than a quarter token a byte: try again with less.
         (head, tail) = (head * 3 / 4, tail * 3 / 4);

@@ -17,6 +17,19 @@ pub(crate) fn transcript(messages: &[Arc<ModelMessage>]) -> String {
     render::framed_with("transcript", None, &lines.join("\n\n"))
 }
 
+/// What they take as a transcript, without writing it: never less than it takes but for its frame.
+pub(crate) fn transcript_tokens(messages: &[Arc<ModelMessage>]) -> u64 {
+    /// Who speaks, and the note where something is left out.
+    const PER_ENTRY: u64 = 60;
+    let weigh = |message: &Arc<ModelMessage>| {
+        let tokens = TokenCounter.message(&message.content);
+        let entries = message.content.len() as u64;
+        if message.role == Role::Tool { tokens.min(RESULT * entries) } else { tokens }
+            .saturating_add(PER_ENTRY * entries)
+    };
+    messages.iter().map(weigh).sum()
+}
+
 fn entries(message: &ModelMessage) -> Vec<String> {
     let speaker = match message.role {
         Role::User if message.metadata.contains_key("synthetic") => "[note]",

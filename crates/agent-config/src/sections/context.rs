@@ -33,7 +33,8 @@ section! {
         reserve_tokens: u64 = 8000, tokens(0);
         /// Newest part of the conversation that stays as it is; clamped to two fifths of what messages may take.
         keep_recent_tokens: u64 = 16_000, tokens(0);
-        /// Summarises ahead of need, besides the running turns.
+        /// Summarises ahead of need: beside the running turns where `model.parallel_requests` > 1, else after a run that nobody waits
+        /// for. `soong-agent run` leaves right after its run, so with one slot it summarises in need only.
         auto_background: bool = true;
         /// Summarises in the foreground when a request does not fit; without it such a run ends as `prompt_too_long`.
         recovery_sync: bool = true;

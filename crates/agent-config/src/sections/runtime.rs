@@ -12,7 +12,7 @@ section! {
         /// What one run may cost, in the currency of `model.price`, before it ends. Not set: no limit. Needs `model.price`,
         /// since nothing can be counted without it.
         max_cost: Option<f64> = None, real(0.000_001, 1_000_000.0);
-        /// Tokens, read and written, that one run may use before it ends. Not set: no limit.
+        /// Tokens, read and written, that one run may use before it ends; estimated where the server counts nothing. Not set: no limit.
         max_tokens: Option<u64> = None, count(1, 1_000_000_000_000, "tokens");
     }
 }

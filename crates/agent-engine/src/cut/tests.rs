@@ -2,6 +2,7 @@ use std::collections::HashSet;
 
 use super::*;
 use crate::marks::CompactionMark;
+use crate::path::forgetting::Memory;
 use crate::run::testing::sources;
 use crate::{Calibration, ContextMark, compose};
 use agent_protocol::{ContentBlock, NodeDraft, NodeType, Object, ToolCall, ToolCallId, ToolResultBlock};
@@ -86,6 +87,7 @@ fn path(items: &[Item]) -> Path {
                 let mark = CompactionMark {
                     first_kept_node_id,
                     turns,
+                    turns_left_out: 0,
                     tokens_before: 0,
                     tokens_after: 0,
                     user_words: Sayings::default(),
@@ -144,6 +146,8 @@ proptest! {
 
     /// CTX-5, TST-4, CMPT-04, CMPT-09: over random paths, budgets, windows and compactions, neither a request nor what is given
     /// to be summarised ever breaks a call from its results.
+    /// FND-42: a summary claims the turns that its writer is shown and those of the summary before it; the others before its kept part
+    /// are counted apart.
     /// CMP-2, CMP-7: a plan cuts at a node of the path, in front of the latest exchange, and frees what a summary may take.
     #[test]
     fn no_cut_breaks_a_group(
@@ -172,6 +176,10 @@ proptest! {
         let latest = path.nodes().iter().rposition(|node| node.role == Role::Assistant).unwrap_or(0);
         prop_assert!(first_kept <= latest.max(path.last_input().unwrap_or(0)));
         prop_assert!(planned.plan.tokens_kept + planned.plan.summary_limit < planned.plan.tokens_before);
+        let shown = planned.messages.iter().filter(|message| message.role == Role::Assistant).count();
+        let known = path.compaction().map_or(0, |compaction| compaction.mark.turns);
+        prop_assert_eq!(planned.plan.turns, known + shown);
+        prop_assert_eq!(planned.plan.turns_left_out, turns_before(&path, first_kept).saturating_sub(known + shown));
     }
 }
 
@@ -246,4 +254,101 @@ fn as_much_as_fits() {
     let room = CompactionRoom { keep: 300, covered: 2_000, summary: SUMMARY };
     let planned = plan_compaction(&path(&items), &sources(1_000), Window::default(), room).unwrap();
     assert!((1_000..=2_000).contains(&planned.tokens), "{}", planned.tokens);
+}
+
+/// FND-42: where not even the oldest exchange fits into a request for a summary, that is the reason, with what it takes.
+#[test]
+fn no_room_for_the_oldest_exchange() {
+    let items: Vec<_> = (0..10).flat_map(|_| [Item::User(40), Item::Calls(vec![400])]).collect();
+    let of = |covered| {
+        let room = CompactionRoom { keep: 300, covered, summary: SUMMARY };
+        super::plan(&path(&items), &sources(4_000), Window::default(), room)
+    };
+    let Err(NoPlan::NoRoom(needed)) = of(20) else { panic!("{:?}", of(20)) };
+    assert!(needed > 20, "{needed}");
+    assert!(of(4_000).is_ok());
+    assert_eq!(
+        super::plan(
+            &path(&items[..2]),
+            &sources(4_000),
+            Window::default(),
+            CompactionRoom { keep: 3_000, covered: 9, summary: 9 }
+        )
+        .err(),
+        Some(NoPlan::NotWorthIt)
+    );
+}
+
+fn memory(end: u64) -> Memory {
+    Memory { end, results: end / 8, pinned: end / 4, words: end / 5 }
+}
+
+/// FND-14, FND-11: a conversation that goes on without a summary stays as long in memory as a request can be, and the user's rules stay
+/// first, whenever they were said.
+#[test]
+fn what_no_request_holds_goes() {
+    let said = |text: &str, number: usize| {
+        let content = vec![ContentBlock::text(text)];
+        let token_count = TokenCounter.message(&content);
+        let node_id = NodeId::parse(&format!("node_{number}")).unwrap();
+        let (content, metadata) = (content.into(), Object::new());
+        let node_type = NodeType::Message;
+        NodeDraft { node_id, parent_id: None, role: Role::User, node_type, content, metadata, token_count }
+    };
+    for rule_at in [0, 7, 50, 399] {
+        let mut path = Path::new();
+        let mut longest = 0;
+        for message in 0..400 {
+            let text = if message == rule_at {
+                "Never touch the vault.".to_owned()
+            } else {
+                format!("part {message} {}", "word ".repeat(60))
+            };
+            path.push(&said(&text, 2 * message));
+            let reply = said(&"answer ".repeat(60), 2 * message + 1);
+            path.push(&NodeDraft { role: Role::Assistant, ..reply });
+            path = path.without_what_is_covered().without_the_oldest(memory(1_000));
+            longest = longest.max(path.len());
+            assert_eq!(path.len() + path.omitted().nodes, 2 * message + 2);
+        }
+        assert!((10..60).contains(&longest), "{longest}");
+        path.push(&said("And now?", 9_999));
+        let window = Window { first_kept: path.omitted().pinned, squeeze: 0 };
+        let (request, report) = compose(&path, &sources(100_000), window, Calibration::default()).unwrap();
+        let text = format!("{:?}", request.messages);
+        assert!(text.contains("Never touch the vault."), "a rule of message {rule_at} is gone");
+        assert!(report.turns_out >= 350 && report.marker.is_some(), "{}", report.turns_out);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    /// FND-14, PERF-5: what is let go of changes no request that fits the window: its messages are the same but for the marker's words.
+    #[test]
+    fn what_is_let_go_of_is_in_no_request(items in prop::collection::vec(item(), 1..60), end in 50_u64..600) {
+        let mut whole = path(&items).without_what_is_covered();
+        let mut part = whole.clone().without_the_oldest(Memory { results: 100_000, pinned: 100_000, ..memory(end) });
+        let content = vec![words(3)];
+        let (node_id, token_count) = (NodeId::parse("node_now").unwrap(), TokenCounter.message(&content));
+        let (role, node_type, metadata) = (Role::User, NodeType::Message, Object::new());
+        let message = NodeDraft { node_id, parent_id: None, role, node_type, content: content.into(), metadata, token_count };
+        whole.push(&message);
+        part.push(&message);
+        let sources = sources(100_000);
+        let first = part.nodes().get(part.omitted().pinned).map(|node| node.node_id.clone()).unwrap();
+        let at = |path: &Path| Window { first_kept: path.position(&first).unwrap(), squeeze: 0 };
+        let compose = |path: &Path| compose(path, &sources, at(path), Calibration::default()).unwrap();
+        let (before, after) = (compose(&whole), compose(&part));
+        let is_marker = |message: &&Arc<ModelMessage>| {
+            message.metadata.get("source_node_type").and_then(serde_json::Value::as_str) != Some("window")
+        };
+        let shown = |request: &agent_protocol::ModelRequest| {
+            request.messages.iter().filter(is_marker).cloned().collect::<Vec<_>>()
+        };
+        prop_assert_eq!(shown(&before.0), shown(&after.0));
+        let counts = |report: &crate::ContextReport| (report.nodes_in, report.nodes_out, report.turns_out, report.turns_summarised);
+        prop_assert_eq!(counts(&before.1), counts(&after.1));
+        prop_assert_eq!(before.1.marker.is_some(), after.1.marker.is_some());
+    }
 }

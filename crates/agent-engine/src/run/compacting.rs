@@ -12,7 +12,7 @@ use super::{
 };
 use crate::budget::Budgets;
 use crate::compose::{Build, Overflow, Parts, dynamic_tokens, request_metadata};
-use crate::cut::{CompactionPlan, CompactionRoom, CutPlan, PlannedCompaction, plan_compaction, plan_cut, turns_before};
+use crate::cut::{CompactionPlan, CompactionRoom, CutPlan, NoPlan, PlannedCompaction, plan, plan_cut, turns_before};
 use crate::marks::CompactionMark;
 use crate::notes;
 use crate::path::Path;
@@ -83,7 +83,7 @@ pub fn finish_compaction(
     }
     let summary = Summary::read(&compacted.reply, plan.summary_limit)
         .map_err(|summary_fault| fault(CompactFault::NoSummary(summary_fault)))?;
-    let mut text = format!("{}\n\n{}", notes::summarised(plan.turns), summary.text);
+    let mut text = format!("{}\n\n{}", notes::summarised(plan.turns, plan.turns_left_out), summary.text);
     if !plan.user_words.is_empty() {
         text.push_str("\n\n");
         text.push_str(&plan.user_words.listed(notes::WORDS_SUMMARISED));
@@ -96,6 +96,7 @@ pub fn finish_compaction(
     let mark = CompactionMark {
         first_kept_node_id: plan.first_kept_node_id.clone(),
         turns: plan.turns,
+        turns_left_out: plan.turns_left_out,
         tokens_before: plan.tokens_before,
         tokens_after: plan.tokens_kept + tokens,
         user_words: plan.user_words.clone(),
@@ -161,9 +162,12 @@ impl Run {
             return;
         }
         let room = self.compaction_room(sources, u64::MAX, u64::MAX);
-        match plan_compaction(&self.path, sources, self.window, room) {
-            Some(planned) => self.begin_job(mode, planned, out),
-            None => self.wait_for_growth(tokens),
+        match plan(&self.path, sources, self.window, room) {
+            Ok(planned) => self.begin_job(mode, planned, out),
+            Err(why) => {
+                no_summary(mode, why, room, out);
+                self.wait_for_growth(tokens);
+            }
         }
     }
 
@@ -217,7 +221,13 @@ impl Run {
         // What the provider refused is not sent again under another name.
         let refused = if said.is_some() { overflow.needed * 4 / 5 } else { u64::MAX };
         let room = self.compaction_room(sources, keep, refused);
-        let Some(planned) = plan_compaction(&self.path, sources, self.window, room) else { return false };
+        let planned = match plan(&self.path, sources, self.window, room) {
+            Ok(planned) => planned,
+            Err(why) => {
+                no_summary(CompactMode::Recovery, why, room, out);
+                return false;
+            }
+        };
         self.counts.recoveries += 1;
         self.begin_job(CompactMode::Recovery, planned, out);
         let job = self.counts.job;
@@ -430,6 +440,13 @@ impl Run {
             self.write_ready(out);
         }
     }
+}
+
+/// A summary that is wanted and cannot be asked for is told like one that failed.
+fn no_summary(mode: CompactMode, why: NoPlan, room: CompactionRoom, out: &mut Out) {
+    let NoPlan::NoRoom(needed) = why else { return };
+    let error = errors::no_room_for_summary(needed, room.covered);
+    out.event(EventDraft::of(CompactFailed { mode: Some(mode), error }).level(Level::Warning));
 }
 
 /// The request for a summary: the run's own conversation up to the border and one more message (a server that has it cached

@@ -59,6 +59,19 @@ pub(super) fn no_recovery(overflow: Overflow, window: u64) -> ErrorPayload {
     .detail("available", overflow.available)
 }
 
+pub(super) fn no_room_for_summary(needed: u64, room: u64) -> ErrorPayload {
+    ErrorPayload::new(
+        ErrorCode::ProviderError,
+        format!(
+            "a request for a summary has room for {room} tokens of the conversation, and its oldest exchange takes {needed}. Give the \
+             model that summarises (compact.model_profile) a larger context_window"
+        ),
+    )
+    .detail("kind", "no_room")
+    .detail("needed", needed)
+    .detail("available", room)
+}
+
 pub(super) fn output_limit(limit: u64) -> ErrorPayload {
     ErrorPayload::new(
         ErrorCode::ProviderError,

@@ -305,6 +305,8 @@ mod compaction_tests;
 #[cfg(test)]
 mod interrupted_tests;
 #[cfg(test)]
+mod learned_tests;
+#[cfg(test)]
 mod omitted_tests;
 #[cfg(test)]
 mod rebuild_tests;

@@ -114,6 +114,7 @@ fn every_outcome_is_told() {
             ignored: vec![0],
             duplicate: vec![2, 6],
             conflicted: vec![],
+            misplaced: Vec::new(),
             refused: vec![
                 Refused { index: 7, why: Refusal::Twice(a.clone()) },
                 Refused { index: 8, why: Refusal::UnknownMemory },

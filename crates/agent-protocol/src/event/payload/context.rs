@@ -107,6 +107,13 @@ pub struct EpochPart {
     /// What is said where turns are missing that are in no summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marker: Option<String>,
+    /// How nodes became messages, as a number that grows when that changes; 0 before it was told.
+    #[serde(default, skip_serializing_if = "is_untold")]
+    pub edition: u32,
+}
+
+fn is_untold(edition: &u32) -> bool {
+    *edition == 0
 }
 
 /// Which model, and how it is asked.

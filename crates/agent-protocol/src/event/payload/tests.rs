@@ -91,6 +91,7 @@ fn report() -> ContextBuilt {
             fixed_part: object(json!({"tools": {"count": 0, "hash": "0"}})),
             in_system: vec![node("node_1_2")],
             marker: Some("[2 earlier turns]".to_owned()),
+            edition: 0,
         }),
         epoch_part_of_request: None,
         compaction_node_id: Some(node("node_1_1")),
