@@ -175,6 +175,7 @@ impl Making<'_> {
             user_words: Sayings { kept: said.collect(), left_out: SUMMARISED_RUN },
             first_kept_node_id,
             turns: SUMMARISED_RUN * TURNS,
+            turns_left_out: 0,
             tokens_before: 110_000,
             tokens_after: 20_000,
             details: Object::new(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::*;
 use crate::rows::RecentWords;
 use crate::settings::Clock;
-use crate::sqlite::database::open_to_write;
+use crate::sqlite::database::{Ground, Opened, open_to_write};
 use crate::sqlite::fault::Site;
 use crate::sqlite::ownership::Claimant;
 use crate::sqlite::{agents, apply, said};
@@ -26,13 +26,15 @@ struct Long {
     /// The kept part of the next summary begins here.
     message_before: Option<NodeId>,
     said: u64,
+    /// What the connection stands on.
+    _ground: Ground,
 }
 
 impl Long {
     fn new(name: &str) -> Self {
         let folder = agent_testkit::scratch(name);
         let site = Site::new(folder.join("sessions.sqlite"), Duration::ZERO);
-        let conn = open_to_write(&site, &Clock::system()).unwrap();
+        let Opened { conn, ground } = open_to_write(&site, &Clock::system()).unwrap();
         let claimant = Claimant::new(folder.join("sessions"), Clock::system());
         let (session, agent) = (SessionId::parse("sess_long").unwrap(), AgentId::parse("agent_long").unwrap());
         let new = NewSession {
@@ -45,7 +47,7 @@ impl Long {
         // One transaction: what commits take is not what is counted.
         conn.execute_batch(sql::BEGIN).unwrap();
         drop(claimant.create(&conn, &new).unwrap());
-        Self { conn, claimant, session, agent, leaf: None, nodes: 0, message_before: None, said: 0 }
+        Self { conn, claimant, session, agent, leaf: None, nodes: 0, message_before: None, said: 0, _ground: ground }
     }
 
     fn node(&mut self, run: &RunId, role: Role, node_type: NodeType, metadata: Object) -> Write {
