@@ -66,6 +66,7 @@ fn a_project_that_is_no_text() {
     // So can those of a refusal.
     let refused = world.run(&["run", "--session-id", &ended.session(), "hi"]);
     let option = refused.stderr.trim_end().rsplit_once("--path ").expect("it is said").1;
+    let option = option.split_once("; to take it along").map_or(option, |(option, _)| option);
     let mut shell = world.home.command("bash");
     shell.args(["-c", &format!("cd {option} && pwd"), BIN]);
     let found = shell.output().unwrap().stdout;

@@ -167,7 +167,9 @@ fn pages() {
         };
         let mut words = Words::of(&Screen::of(&shown(WIDE), WIDE.into()));
         // How long ago something was changes while this test runs.
-        words.whole.extend(["min", "s", "ago", "just", "now", "h", "failed"].map(str::to_owned));
+        words
+            .whole
+            .extend(["min", "s", "ago", "ago)", "just", "(just", "now", "now)", "h", "failed"].map(str::to_owned));
         for columns in [40, 47, 60, 79, 80, 81, 100, 120, 200] {
             check(&arguments.join(" "), columns, &shown(columns), &words);
         }
