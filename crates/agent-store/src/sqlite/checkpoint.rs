@@ -203,7 +203,7 @@ pub(super) fn before(
     first(conn, sql::CHECKPOINT_BEFORE, params![session_id.as_str(), place], |row| {
         let mut fields = Fields::of("path_checkpoints", row);
         let (node_id, node_seq) = (fields.parsed(NodeId::parse)?, fields.count()?);
-        let state = serde_json::from_str::<PathState>(&fields.text()?).ok();
+        let state = serde_json::from_str::<PathState>(fields.text()?).ok();
         let state = state.filter(|state| state.question == Question::of(recent));
         Ok(Checkpoint { node_id, node_seq, state })
     })

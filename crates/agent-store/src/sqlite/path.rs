@@ -27,7 +27,7 @@ const MAX_GAP: u64 = 8;
 pub(super) fn load_path(conn: &Connection, session_id: &SessionId, leaf: &NodeId) -> Outcome<Vec<Node>> {
     let mut statement = conn.prepare_cached(sql::SPINE)?;
     let mut walk = Walk::begin(conn, &mut statement, session_id, leaf)?;
-    walk.to_the_root()?;
+    walk.walk_to_root()?;
     let places = walk.spine.iter().rev().map(|vertebra| vertebra.node_seq).collect::<Vec<_>>();
     bodies(conn, session_id, &places)
 }
@@ -113,7 +113,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    pub(super) fn to_the_root(&mut self) -> Outcome<()> {
+    pub(super) fn walk_to_root(&mut self) -> Outcome<()> {
         while !self.ended {
             self.step()?;
         }

@@ -211,7 +211,7 @@ fn find_base(
         let found = checkpoint::before(conn, session_id, limit, recent)?;
         match &found {
             Some(found) => walk.to(found.node_seq)?,
-            None => walk.to_the_root()?,
+            None => walk.walk_to_root()?,
         }
         if summary.is_none() {
             // One may stand between the end and the checkpoint.

@@ -85,7 +85,8 @@ fn refused(world: &World, words: &[&str]) {
 /// out. Other commands work all the same, and a project's file means nothing.
 #[test]
 fn hooks_are_not_passed_over() {
-    let makes: [(&str, fn(&Path)); 7] = [
+    type Make = fn(&Path);
+    let makes: [(&str, Make); 7] = [
         ("hooks", |at| fs::write(at, r#"{"version": 1, "hooks": {"PreToolUse": []}}"#).unwrap()),
         ("nothing", |at| fs::write(at, "").unwrap()),
         ("rubbish", |at| fs::write(at, b"\xff{").unwrap()),

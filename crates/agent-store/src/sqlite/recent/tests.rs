@@ -85,11 +85,11 @@ impl Long {
         let mut writes = vec![Write::Run(row), self.node(&run, Role::User, NodeType::Message, Object::new())];
         let before = std::mem::replace(&mut self.message_before, self.leaf.clone());
         writes.push(self.node(&run, Role::Assistant, NodeType::Message, Object::new()));
-        if number % 10 == 0 {
+        if number.is_multiple_of(10) {
             // What the user asks for again and again, brought anew.
             writes.push(self.node(&run, Role::User, NodeType::SkillContext, Object::new()));
         }
-        if let Some(kept) = before.filter(|_| summaries && number % 10 == 0) {
+        if let Some(kept) = before.filter(|_| summaries && number.is_multiple_of(10)) {
             let metadata = Object::from_iter([("first_kept_node_id".to_owned(), kept.as_str().into())]);
             writes.push(self.node(&run, Role::User, NodeType::Compaction, metadata));
         }
