@@ -185,9 +185,10 @@ impl Build {
             build.add(node.message.clone(), node.tokens);
         }
         // What was not loaded is in the summary, unless that ends before it.
-        let is_covered = selection
-            .compaction()
-            .is_some_and(|known| known.is_loaded || omitted.turns <= known.mark.turns + known.mark.turns_left_out);
+        let is_covered = selection.compaction().is_some_and(|known| {
+            let turns = known.mark.turns + known.mark.turns_left_out;
+            known.is_loaded || !omitted.is_past_summary && omitted.turns <= turns
+        });
         let unknown = omitted.nodes > 0 && !is_covered;
         for group in path.groups().iter().take_while(|group| group.head < end) {
             if unknown && group.head >= omitted.at {

@@ -84,6 +84,8 @@ pub struct Omitted {
     pub at: usize,
     /// How many of the loaded nodes come before the last of them: all that are pinned.
     pub pinned: usize,
+    /// Whether the newest summary is known not to stand for all of them.
+    pub is_past_summary: bool,
 }
 
 /// The active path. It grows together with the commit that stores its nodes, and only then.

@@ -19,6 +19,9 @@ const TRUNCATED: &str = "truncated";
 
 /// The content of a result in about `room` tokens. Small blocks stay whole, the big ones share what is left.
 pub(crate) fn content(blocks: &[ContentBlock], room: u64) -> Vec<ContentBlock> {
+    if TokenCounter.message(blocks) <= room {
+        return blocks.to_vec();
+    }
     let size = |block: &ContentBlock| TokenCounter.message(std::slice::from_ref(block));
     let share = fair_share(blocks.iter().map(size), room);
     blocks.iter().map(|one| if size(one) <= share { one.clone() } else { block(one, share) }).collect()

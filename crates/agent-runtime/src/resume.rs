@@ -125,7 +125,14 @@ impl Resume {
         let earlier_words = Sayings::unread(earlier_unread).and(said, self.words);
         let last_run = nodes.last().map(|node| node.run_id.clone());
         let path = Path::without(
-            Omitted { nodes: omitted_nodes, turns: omitted_turns, at: nodes_before, pinned: nodes_pinned },
+            Omitted {
+                nodes: omitted_nodes,
+                turns: omitted_turns,
+                at: nodes_before,
+                pinned: nodes_pinned,
+                // Its turns tell.
+                is_past_summary: false,
+            },
             nodes,
         )
         .with_earlier_words(earlier_words);

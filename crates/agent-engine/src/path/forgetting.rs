@@ -100,11 +100,15 @@ impl Path {
         let covered = compaction.as_ref().map_or(0, |compaction| compaction.first_kept);
         let knows_gap = self.omitted.nodes > 0 && compaction.as_ref().is_none_or(|compaction| !compaction.is_loaded);
         let first = gone.iter().copied().find(|index| *index >= covered).or(gone.first().copied()).unwrap_or(last);
+        let is_past_summary = compaction.as_ref().is_some_and(|known| {
+            gone.iter().any(|index| *index >= known.first_kept) || self.omitted.is_past_summary && !known.is_loaded
+        });
         self.omitted = Omitted {
             nodes: self.omitted.nodes + gone.len(),
             turns: self.omitted.turns + gone.iter().filter(|index| self.nodes[**index].role == Role::Assistant).count(),
             at: before(if knows_gap { self.omitted.at } else { first }),
             pinned: before(last),
+            is_past_summary,
         };
         let moved = |index: usize| place.get(index).copied().flatten();
         self.groups.retain_mut(|group| match moved(group.head) {

@@ -87,6 +87,7 @@ fn the_older_part_need_not_be_there() {
             turns: gone.iter().filter(|node| node.role == Role::Assistant).count(),
             at: older.iter().take_while(|node| is_pinned(node)).count(),
             pinned: older.iter().filter(|node| is_pinned(node)).count(),
+            is_past_summary: false,
         };
         let loaded: Vec<_> = older.iter().filter(|node| is_pinned(node)).chain(newer).cloned().collect();
         let pinned = older.len() - gone.len();

@@ -60,7 +60,10 @@ async fn everything_is_still_there() {
     let ask = |sql| place.raw().query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
     assert_eq!(ask("PRAGMA journal_mode"), "wal");
     assert_eq!(ask("PRAGMA integrity_check"), "ok");
-    assert_eq!(ask("SELECT group_concat(name) FROM schema_migrations"), "initial,archive,rare_events,agents");
+    assert_eq!(
+        ask("SELECT group_concat(name) FROM schema_migrations"),
+        "initial,archive,rare_events,agents,path_checkpoints"
+    );
     // Opening it again changes nothing.
     place.open().await.close().await;
     assert_eq!(stored(&place), before);

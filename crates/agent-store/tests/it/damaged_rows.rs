@@ -132,6 +132,10 @@ async fn damage_of_one_is_no_end_of_others() {
     let store = place.open().await;
     let (mut damaged, mut listed, mut told, mut refused) = (0, 0, 0, 0);
     for (table, columns) in &tables {
+        // Derived, and made for long sessions only: what cannot be read there is made anew.
+        if table == "path_checkpoints" {
+            continue;
+        }
         let first_of = if columns.iter().any(|column| column == "session_id") { "session_id = 'sess_1'" } else { "1" };
         for column in columns {
             for value in VALUES {

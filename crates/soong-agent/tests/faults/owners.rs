@@ -59,7 +59,7 @@ fn a_session_has_one_owner() {
             first.signal(Signal::CONT);
             gate.release_all();
             let ended = first.ends();
-            let fine = ended.code == 0 && ended.stdout == "I have thought about it.";
+            let fine = ended.code == 0 && ended.stdout == "I have thought about it.\n";
             tally.holds(fine, || format!("the owner does not finish: {ended:#?}"));
         } else {
             tally.fault();
