@@ -123,10 +123,10 @@ impl Path {
         let omitted = self.omitted;
         let moved_compaction = |compaction: Compaction| {
             let at = moved(compaction.at)?;
-            // Where the first kept node went, what is loaded of the kept part begins behind it.
+            // Where some of the kept part went, what is loaded of it begins behind that.
             let (first_kept, is_loaded) = match moved(compaction.first_kept) {
-                Some(first_kept) => (first_kept, compaction.is_loaded),
-                None => (omitted.pinned, false),
+                Some(first_kept) if !omitted.is_past_summary => (first_kept, compaction.is_loaded),
+                _ => (omitted.pinned, false),
             };
             Some(Compaction { at, first_kept, is_loaded, ..compaction })
         };
