@@ -88,7 +88,7 @@ async fn during_tools() {
     }
 }
 
-/// RUN-17, RUN-12: what does not stop in time is given up, and its fence is closed.
+/// RUN-17, RUN-12, FND-51: what does not stop in time is given up, its fence is closed, and cancelling says that time was up.
 #[tokio::test]
 async fn what_does_not_stop() {
     let world = World::with("does_not_stop", Protocol::OpenAi, "runtime.cancel_timeout_ms = 50").await;
