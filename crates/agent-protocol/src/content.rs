@@ -1,5 +1,7 @@
 //! What a message is made of (TYP-1).
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -72,6 +74,21 @@ impl ToolCall {
     pub fn arguments_error(&self) -> Option<&str> {
         self.metadata.get(Self::ARGUMENTS_ERROR).and_then(Value::as_str)
     }
+}
+
+/// Longest name of a tool, a model or a kind of end that is kept as it was said, in bytes.
+pub const MAX_NAME: usize = 256;
+
+/// A name that a model or server has said, of a length that can be stored, shown and sent back: of a longer one the beginning, with
+/// a mark that no name of a tool has.
+#[must_use]
+pub fn bounded_name(said: &str) -> Cow<'_, str> {
+    const MARK: &str = "…";
+    if said.len() <= MAX_NAME {
+        return Cow::Borrowed(said);
+    }
+    let end = said.floor_char_boundary(MAX_NAME - MARK.len());
+    Cow::Owned(format!("{}{MARK}", &said[..end]))
 }
 
 /// The answer to a call, paired by id, never by order (TYP-3).

@@ -27,7 +27,7 @@ mod tool;
 pub use agent::{
     AgentDefinition, AgentDefinitionInfo, DefinitionSource, ModelProfile, SuggestedTool, UnavailableReason, internal,
 };
-pub use content::{ArtifactRef, ContentBlock, JsonBlock, TextBlock, ToolCall, ToolResultBlock};
+pub use content::{ArtifactRef, ContentBlock, JsonBlock, MAX_NAME, TextBlock, ToolCall, ToolResultBlock, bounded_name};
 pub use descriptor::{RoleAccess, ToolDescriptor, ToolOrigin, ToolRequirement, ToolRoles};
 pub use draft::{EventDraft, NodeDraft, RunPatch};
 pub use error::{ErrorCode, ErrorPayload, ErrorType};

@@ -1,8 +1,10 @@
 //! What the model said: an answer, calls, nothing, half of something.
 
+use std::borrow::Cow;
+
 use agent_protocol::{
     ContentBlock, EndReason, ErrorCode, ErrorPayload, EventDraft, Level, MessageCompleted, ModelCompleted, ModelFailed,
-    ModelFault, ModelMessage, NodeId, NodeType, Object, Reply, Role, StopKind, ToolCall, ToolClass,
+    ModelFault, ModelMessage, NodeId, NodeType, Object, Reply, Role, StopKind, ToolCall, ToolClass, bounded_name,
 };
 
 use super::prompt_counts::{Prompt, Verdict};
@@ -208,11 +210,16 @@ impl Run {
         Slot { id: call.tool_call_id.clone(), key, call: call.clone(), class, state: SlotState::Waiting, summary: None }
     }
 
-    /// Gives calls whose id is taken on this path a new one; the provider's stays in their metadata (PRV-5).
+    /// Gives calls whose id is taken on this path a new one; the provider's stays in their metadata (PRV-5). Of a name that is
+    /// longer than any tool's the beginning stays: it is sent back with every later request.
     fn with_own_ids(&mut self, mut reply: Reply) -> Reply {
         let mut taken = Vec::new();
         for block in &mut reply.content {
             let ContentBlock::ToolCall(call) = block else { continue };
+            // An adapter of others may let any name through.
+            if let Cow::Owned(short) = bounded_name(&call.name) {
+                call.name = short;
+            }
             let id = self.call_id(&call.tool_call_id, &taken);
             if id != call.tool_call_id {
                 let raw = std::mem::replace(&mut call.tool_call_id, id.clone());

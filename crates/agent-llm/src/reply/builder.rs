@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use agent_protocol::{
     ContentBlock, ModelEvent, ModelMessage, ModelRequest, Object, Reply, StopKind, StopReason, ToolCall, Usage,
+    bounded_name,
 };
 use serde_json::Value;
 
@@ -102,7 +103,7 @@ impl ReplyBuilder {
     /// The server names itself; the first name counts.
     pub(crate) fn set_model(&mut self, model: Option<&str>) {
         if let (None, Some(model)) = (&self.model, model) {
-            self.model = Some(model.to_owned());
+            self.model = Some(bounded_name(model).into_owned());
         }
     }
 

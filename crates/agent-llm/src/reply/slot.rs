@@ -1,6 +1,6 @@
 //! One tool call while its pieces come.
 
-use agent_protocol::{MAX_INVALID_ARGUMENTS_ECHO, ModelEvent, Object, ToolCall, ToolCallId};
+use agent_protocol::{MAX_INVALID_ARGUMENTS_ECHO, ModelEvent, Object, ToolCall, ToolCallId, bounded_name};
 use serde_json::Value;
 
 use super::arguments;
@@ -132,9 +132,9 @@ impl Slot {
         }
         if let Some(name) = piece.name {
             if self.balance.is_complete() && piece.arguments.trim().is_empty() {
-                self.next_name = Some(name.to_owned());
+                self.next_name = Some(bounded_name(name).into_owned());
             }
-            self.add_name(name, names);
+            self.add_name(&bounded_name(name), names);
         }
         if piece.extra.is_some() {
             self.extra.clone_from(&piece.extra);
@@ -176,7 +176,7 @@ impl Slot {
             metadata.insert("raw_name".to_owned(), self.name.into());
         }
         if let Some(raw) = self.ids.into_iter().next().filter(|raw| raw != id.as_str()) {
-            metadata.insert("raw_id".to_owned(), raw.into());
+            metadata.insert("raw_id".to_owned(), bounded_name(&raw).into());
         }
         if let Some(extra) = self.extra {
             metadata.insert(CallPiece::EXTRA.to_owned(), extra);

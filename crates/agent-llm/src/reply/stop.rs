@@ -1,6 +1,6 @@
 //! Why a reply ended, in our words.
 
-use agent_protocol::{StopKind, StopReason};
+use agent_protocol::{StopKind, StopReason, bounded_name};
 
 /// The kind behind a server's word. Whether there are calls decides between the end of a turn and a wait for tools, since
 /// servers get that word wrong in both directions; a cut or withheld reply stays one, calls or not.
@@ -17,7 +17,7 @@ pub(super) fn reason(raw: Option<String>, has_calls: bool) -> StopReason {
         "stop_sequence" => StopKind::StopSequence,
         _ => StopKind::EndTurn,
     };
-    StopReason { kind, raw: raw.filter(|word| !word.is_empty()) }
+    StopReason { kind, raw: raw.filter(|word| !word.is_empty()).map(|word| bounded_name(&word).into_owned()) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use agent_protocol::MAX_INVALID_ARGUMENTS_ECHO;
+use agent_protocol::{MAX_INVALID_ARGUMENTS_ECHO, MAX_NAME};
 use proptest::prelude::*;
 
 use super::*;
@@ -230,6 +230,41 @@ fn raw_words_are_kept() {
     let echo = call.metadata[ToolCall::INVALID_ARGUMENTS].as_str().unwrap();
     assert!(broken.starts_with(echo) && echo.chars().count() == MAX_INVALID_ARGUMENTS_ECHO);
     assert!(call.arguments_error().unwrap().starts_with("cut at the output limit: "));
+}
+
+/// FND-16: of a name or an id that is longer than any the beginning stays, and it is no tool's; a name that fits stays as it is. That
+/// holds whichever piece brings it, and for what is shown meanwhile.
+#[test]
+fn long_names_are_cut() {
+    let whole_and_split = [(Some("{}"), None), (None, Some("{}")), (None, None)];
+    for letter in ["x", "é", "字", "🦀", "code.read_file"] {
+        for bytes in [200, 256, 257, 258, 259, 300, 3_000_000] {
+            let said = letter.repeat(bytes / letter.len());
+            for (with_name, after) in whole_and_split {
+                let (mut slots, mut out) = (CallSlots::default(), Vec::new());
+                for (name, arguments) in [(Some(said.as_str()), with_name), (None, after)] {
+                    let arguments = Cow::Borrowed(arguments.unwrap_or_default());
+                    let piece = CallPiece { index: Some(0), id: Some(&said), name, arguments, ..CallPiece::default() };
+                    slots.add(piece, &names(), &mut out).unwrap();
+                }
+                let assign = |_: &[Option<String>]| vec![ToolCallId::parse("call_1").unwrap()];
+                let call = slots.finish(false, &names(), assign, &mut out).remove(0).unwrap();
+                let shown = out.iter().find_map(|event| match event {
+                    ModelEvent::ToolCallDelta { name, .. } => name.clone(),
+                    _ => None,
+                });
+                assert_eq!(shown.as_ref(), Some(&call.name));
+                for kept in [call.name.as_str(), call.metadata["raw_id"].as_str().unwrap()] {
+                    assert!(kept.len() <= MAX_NAME);
+                    match kept.strip_suffix('…') {
+                        Some(start) => assert!(said.len() > MAX_NAME && said.starts_with(start) && start.len() > 248),
+                        None => assert_eq!(kept, said),
+                    }
+                }
+                assert!(serde_json::to_string(&call).unwrap().len() < 4 * MAX_NAME);
+            }
+        }
+    }
 }
 
 /// No unbounded memory: a reply with more calls than any turn can mean is an error.
