@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_protocol::ModelRequest;
+use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use reqwest::header::HeaderMap;
 use tokio_util::sync::CancellationToken;
 
 use crate::conversation::{self, Conversation, Patience, Stop, Terms};
 use crate::dialect::SharedDialect;
-use crate::http::{Endpoint, HttpWire};
+use crate::http::{Call, Endpoint, HttpWire, Method};
 use crate::{ModelStream, ProviderAdapter, ProviderError, ProviderSettings};
 
 /// A provider that is reached over HTTP.
@@ -56,6 +58,12 @@ impl ProviderAdapter for HttpAdapter {
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {
         let stop = Stop { cancel, closed: self.closed.clone() };
         conversation::stream(Conversation::new(self.terms.clone(), request, stop))
+    }
+
+    fn reach(&self) -> BoxFuture<'_, Option<Result<u16, ProviderError>>> {
+        let path = self.terms.dialect.models_path();
+        let call = Call { method: Method::Get, path, headers: HeaderMap::new(), body: Bytes::new() };
+        self.terms.wire.send(call).map(|answer| Some(answer.map(|answer| answer.status))).boxed()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -124,6 +124,10 @@ impl Dialect for Anthropic {
         if self.versioned { "messages" } else { "v1/messages" }
     }
 
+    fn models_path(&self) -> &'static str {
+        if self.versioned { "models" } else { "v1/models" }
+    }
+
     fn headers(&self, request: &ModelRequest, key: Option<&Secret>) -> Result<HeaderMap, ProviderError> {
         let options = self.options(request)?;
         let mut headers = options.headers.clone();
@@ -156,8 +160,7 @@ impl Dialect for Anthropic {
     }
 
     fn explain<'a>(&'a self, error: ProviderError, ask: Ask<'a>) -> BoxFuture<'a, ProviderError> {
-        let list = if self.versioned { "models" } else { "v1/models" };
-        crate::models::explain(error, ask, list).boxed()
+        crate::models::explain(error, ask, self.models_path()).boxed()
     }
 }
 

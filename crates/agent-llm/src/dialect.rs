@@ -24,6 +24,9 @@ pub(crate) trait Dialect: Send + Sync {
     /// Where to post, below the base URL.
     fn path(&self) -> &'static str;
 
+    /// Where the models are listed, below the base URL.
+    fn models_path(&self) -> &'static str;
+
     /// The wire names of a request's tools.
     fn names(&self, tools: &ToolList) -> NameTable {
         NameTable::new(tools.tools.iter().map(|tool| tool.name.as_str()))

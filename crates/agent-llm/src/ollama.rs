@@ -90,6 +90,10 @@ impl Dialect for Ollama {
         "api/chat"
     }
 
+    fn models_path(&self) -> &'static str {
+        "api/tags"
+    }
+
     fn headers(&self, _request: &ModelRequest, key: Option<&Secret>) -> Result<HeaderMap, ProviderError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

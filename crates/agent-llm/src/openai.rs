@@ -144,6 +144,10 @@ impl Dialect for OpenAi {
         "chat/completions"
     }
 
+    fn models_path(&self) -> &'static str {
+        "models"
+    }
+
     fn headers(&self, request: &ModelRequest, key: Option<&Secret>) -> Result<HeaderMap, ProviderError> {
         let options = self.options(request)?;
         let mut headers = options.headers.clone();
@@ -180,7 +184,7 @@ impl Dialect for OpenAi {
 
     fn explain<'a>(&'a self, error: ProviderError, ask: Ask<'a>) -> BoxFuture<'a, ProviderError> {
         async move {
-            let error = crate::models::explain(error, ask, "models").await;
+            let error = crate::models::explain(error, ask, self.models_path()).await;
             if self.is_bare { address::explain(error, ask).await } else { error }
         }
         .boxed()

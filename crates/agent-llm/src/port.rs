@@ -1,9 +1,12 @@
 //! What the rest of the house sees of a provider.
 
 use agent_protocol::{ModelEvent, ModelRequest};
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
+
+use crate::ProviderError;
 
 /// The events of one request. Ends after exactly one `Completed` or `Failed`.
 ///
@@ -23,6 +26,12 @@ pub trait ProviderAdapter: Send + Sync {
     /// adapter has already used up its own attempts, is `Fatal`; after that a failure worth another request is
     /// `Retryable` (PRV-7, RUN-23).
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream;
+
+    /// Asks the server for something that costs it nothing, without a key, and waits for the head of the answer: the status of
+    /// HTTP. `None`: this adapter knows nothing of the kind.
+    fn reach(&self) -> BoxFuture<'_, Option<Result<u16, ProviderError>>> {
+        std::future::ready(None).boxed()
+    }
 
     /// Ends all streams of this adapter as aborted and takes no more requests. Calling it again does nothing.
     fn close(&self) -> BoxFuture<'_, ()>;

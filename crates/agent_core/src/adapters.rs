@@ -55,6 +55,11 @@ impl<'a> Adapters<'a> {
         Ok(Some(Memory::new(settings, extract, recall)))
     }
 
+    /// Those that were made, each with a model it serves.
+    pub(crate) fn into_made(self) -> Vec<(ModelConfig, Arc<dyn ProviderAdapter>)> {
+        self.made
+    }
+
     fn model(&mut self, model: &ModelConfig, what: &str, key: &str) -> Result<MemoryModel, ProviderError> {
         // These answer in JSON, the same way each time, unless their profile has a temperature of its own.
         let own = model.temperature != self.settings.config.model.temperature;

@@ -5,9 +5,11 @@
 pub(crate) mod hooks;
 pub(crate) mod location;
 mod report;
+mod servers;
 
 pub use agent_config::Notice;
 pub use agent_engine::{BudgetConfig, Budgets, Calibration};
 
 pub use location::{ConfigSource, Location};
 pub use report::{ConfigReport, inspect, template};
+pub use servers::{Reached, ServerReport, reach_servers};

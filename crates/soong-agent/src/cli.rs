@@ -267,7 +267,7 @@ pub(crate) enum ConfigCommand {
     /// Print the packaged configuration to start from
     #[command(after_help = "Example: soong-agent config template > ~/.soong-agent/config.toml")]
     Template,
-    /// Check the configuration and show what it comes to
+    /// Check the configuration and ask its model servers whether they are there
     #[command(after_help = "Example: soong-agent config check")]
     Check,
 }

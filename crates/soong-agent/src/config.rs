@@ -1,11 +1,12 @@
 //! `soong-agent config path|template|check`.
 
-use agent_core::config::{self, ConfigReport, Location};
+use agent_core::config::{self, ConfigReport, Location, Reached, ServerReport};
 use agent_core::text::escape_for_terminal;
 
 use crate::cli::ConfigCommand;
 use crate::exit::{Exit, Outcome};
-use crate::output::Output;
+use crate::limits;
+use crate::output::{Colour, Output};
 
 pub(crate) fn run(command: ConfigCommand, output: &mut Output) -> Outcome {
     match command {
@@ -15,8 +16,22 @@ pub(crate) fn run(command: ConfigCommand, output: &mut Output) -> Outcome {
         }
         ConfigCommand::Template => output.page(&format!("{}\n", config::template())),
         ConfigCommand::Check => {
-            let page = output.page_look().page(&page(&config::inspect(&Location::default())?));
+            let location = Location::default();
+            let report = config::inspect(&location)?;
+            let servers = limits::runtime()?.block_on(config::reach_servers(&location))?;
+            let mut page = page(&report);
+            let (found, wrong): (Vec<_>, Vec<_>) = servers.iter().map(server).partition(|(is_well, _)| *is_well);
+            if !found.is_empty() {
+                page.push('\n');
+            }
+            for (_, line) in found {
+                page.push_str(&format!("{}\n", escape_for_terminal(&line)));
+            }
+            let page = output.page_look().page(&page);
             output.page(&page);
+            for (_, line) in wrong {
+                output.marked("warning:", Colour::Yellow, &escape_for_terminal(&line));
+            }
         }
     }
     Ok(Exit::Completed)
@@ -28,6 +43,27 @@ fn key(report: &ConfigReport) -> String {
         None => "none".to_owned(),
         Some((variable, true)) => format!("from {variable}"),
         Some((variable, false)) => format!("from {variable}, which is not set now"),
+    }
+}
+
+/// What was found at a server, and whether runs can be expected to work with it.
+fn server(server: &ServerReport) -> (bool, String) {
+    let ServerReport { provider, base_url, has_key, reached } = server;
+    let name = format!("{provider} at {base_url}");
+    match reached {
+        Reached::NotAsked => (true, format!("Server: {name} was not asked")),
+        Reached::Answered(401 | 403) if *has_key => (true, format!("Server: {name} answers, and wants the key")),
+        Reached::Answered(status @ (401 | 403)) => {
+            (false, format!("{name} wants a key ({status}): name the variable that holds it in api_key_env"))
+        }
+        Reached::Answered(status @ 200..300) => (true, format!("Server: {name} answers ({status})")),
+        Reached::Answered(status @ 404..=405) => {
+            (false, format!("{name} answers, but lists no models there ({status}). If runs fail, correct base_url"))
+        }
+        Reached::Answered(status) => {
+            (false, format!("{name} answers with status {status}. If runs fail, look at base_url and at the server"))
+        }
+        Reached::Failed(reason) => (false, reason.clone()),
     }
 }
 

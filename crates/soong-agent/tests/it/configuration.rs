@@ -1,8 +1,11 @@
 //! What happens when the configuration is missing or wrong, and the commands that help.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::thread;
 
 use agent_testkit::Reply;
 
@@ -204,4 +207,78 @@ fn a_tool_with_nothing_to_load() {
     let tools = world.run(&["tools"]).exits(0).stdout;
     let line = tools.lines().find(|line| line.starts_with("internal.load_skill")).unwrap();
     assert!(line.contains("not offered: there is nothing"), "{line}");
+}
+
+/// FND-73: `config check` says what it found where the model's server should be, and what to do; it is fine about the configuration
+/// all the same. No key is sent.
+#[test]
+fn check_asks_the_servers() {
+    for world in World::each("check_servers") {
+        let before = world.server.request_count();
+        let check = world.run(&["config", "check"]).exits(0);
+        let provider = world.protocol.provider();
+        let said = format!("{}{}", check.stdout, check.stderr);
+        assert!(said.contains(&format!("{provider} at http://127.0.0.1")) && said.contains(" answers"), "{said}");
+        assert_eq!(world.server.request_count(), before, "no model was asked");
+        assert!(!check.stderr.contains("Start "), "{said}");
+    }
+}
+
+/// FND-73: whatever the server says, one line tells it: on stdout where it works, as a warning on stderr where runs will hardly work.
+#[test]
+fn what_check_finds() {
+    for (status, key, out, line) in [
+        ("200 OK", "", true, "answers (200)"),
+        ("401 Unauthorized", "model.api_key_env = \"SOME_KEY\"\n", true, "answers, and wants the key"),
+        ("401 Unauthorized", "", false, "wants a key (401): name the variable that holds it in api_key_env"),
+        ("404 Not Found", "", false, "lists no models there (404). If runs fail, correct base_url"),
+        ("502 Bad Gateway", "", false, "answers with status 502. If runs fail, look at base_url and at the server"),
+        ("", "", false, "did not answer within 2 s"),
+    ] {
+        let world = World::new("check_finds");
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/v1", listener.local_addr().unwrap());
+        world.configure_at(&address, key);
+        let server = (!status.is_empty()).then(|| {
+            let listener = listener.try_clone().unwrap();
+            thread::spawn(move || {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut asked = [0; 4096];
+                let read = stream.read(&mut asked).unwrap();
+                write!(stream, "HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
+                String::from_utf8_lossy(&asked[..read]).into_owned()
+            })
+        });
+        let mut command = world.agent(["config", "check"]);
+        command.env("SOME_KEY", "sk-0815");
+        let check = world.fed(command, b"").exits(0);
+        if let Some(server) = server {
+            let asked = server.join().unwrap();
+            assert!(asked.starts_with("GET /v1/models ") && !asked.contains("sk-0815"), "{asked}");
+        }
+        let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (said, silent) = match out {
+            true => (&check.stdout, &check.stderr),
+            false => (&check.stderr, &check.stdout),
+        };
+        let wanted = format!("openai at {address} {line}");
+        assert!(flat(said).contains(&wanted), "{wanted}: {said}");
+        assert!(!flat(silent).contains(line) && !silent.contains("warning"), "{silent}");
+        assert!(check.stdout.contains(" is fine."), "{}", check.stdout);
+    }
+}
+
+/// FND-73: where nothing listens `config check` warns, says how to begin, and exits with 0: the configuration may be right before the
+/// server runs.
+#[test]
+fn check_without_a_server() {
+    for world in World::each("check_no_server") {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        drop(listener);
+        world.configure_at(&address, "");
+        let check = world.run(&["config", "check"]).exits(0);
+        assert!(check.stderr.starts_with("warning: ") && check.stderr.contains("base_url"), "{}", check.stderr);
+        assert_eq!(check.stderr.matches("warning:").count(), 1, "one server, one line: {}", check.stderr);
+    }
 }
