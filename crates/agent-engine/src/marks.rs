@@ -33,6 +33,8 @@ pub mod keys {
     pub const NOT_REPEATED: &str = "not_repeated";
     /// Attributes of the frame the model sees around the node: an object of texts.
     pub const FRAME: &str = "frame";
+    /// The user's date when a message was said. The model reads it behind the message.
+    pub const TODAY: &str = "today";
 }
 
 impl ContextMark {

@@ -1,6 +1,11 @@
 //! The short texts core itself says to the model. They are part of the machine's behaviour, not of the prompt assets: each
 //! belongs to one decision.
 
+/// Behind a message of the user: the date on their machine when its run began.
+pub(crate) fn today(date: &str) -> String {
+    format!("[The user's local date: {date}]")
+}
+
 /// The answer was empty (RUN-9). It must not invite a repeat of a call that already ran.
 pub(crate) const EMPTY_REPLY: &str = "Your last reply was empty. If the work is done, say so in plain words now. \
     If it is not, go on with the next step; do not repeat a tool call that has already run.";

@@ -21,7 +21,12 @@ pub(crate) fn message(draft: &NodeDraft) -> ModelMessage {
         metadata.insert(ModelMessage::REASONING.to_owned(), reasoning.clone());
     }
     if draft.node_type == NodeType::Message {
-        let mut message = ModelMessage::new(draft.role, spoken(draft));
+        let mut content = spoken(draft);
+        if let Some(today) = draft.metadata.get(keys::TODAY).and_then(serde_json::Value::as_str) {
+            content = content.iter().cloned().chain([ContentBlock::text(notes::today(today))]).collect();
+            metadata.insert(keys::TODAY.to_owned(), today.into());
+        }
+        let mut message = ModelMessage::new(draft.role, content);
         message.metadata = metadata;
         return message;
     }

@@ -237,7 +237,8 @@ impl Launch {
         let CarriedState { path, calibration, compaction_floor, started, lost_children } = begin.carried;
         let mut machine = Run::new(self.limits.clone(), self.context.run_id.clone(), path, calibration)
             .with_compaction_floor(compaction_floor)
-            .with_lost_children(lost_children.iter().map(|lost| lost.in_words()).collect());
+            .with_lost_children(lost_children.iter().map(|lost| lost.in_words()).collect())
+            .with_today((services.settings.today)());
         if let Some(started) = started {
             machine = machine.with_started_calls(started);
         }

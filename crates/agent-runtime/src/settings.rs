@@ -54,8 +54,10 @@ pub struct RuntimeSettings {
     pub permission_timeout: Option<Duration>,
     /// A tool's result bigger than this goes to an artifact, in bytes.
     pub result_bytes: usize,
-    /// What the model is told about where it works: project folder, platform, date.
+    /// What the model is told about where it works: project folder, platform.
     pub environment: String,
+    /// The user's date now. The model is told it with each message that begins a run.
+    pub today: fn() -> String,
 }
 
 /// Limits of child agents (AGT-4).

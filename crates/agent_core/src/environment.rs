@@ -1,12 +1,11 @@
 //! The one place of the library that looks at the process around it: environment, current folder, the user's home.
 //!
-//! It looks once, when a runtime is built; everything below is handed what it needs.
+//! It looks once, when a runtime is built; everything below is handed what it needs. Only the date is asked for again and again.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
-use agent_protocol::Timestamp;
+use jiff::ZonedDateTime;
 
 use crate::error::BuildError;
 
@@ -22,8 +21,6 @@ pub(crate) struct Environment {
     pub(crate) tmp: PathBuf,
     pub(crate) https_proxy: Option<String>,
     pub(crate) no_proxy: Option<String>,
-    /// Today, as people write it in UTC: `2026-11-30`.
-    pub(crate) today: String,
 }
 
 impl Environment {
@@ -36,7 +33,6 @@ impl Environment {
             tmp: std::env::temp_dir(),
             https_proxy: either("HTTPS_PROXY", "https_proxy"),
             no_proxy: either("NO_PROXY", "no_proxy"),
-            today: today(SystemTime::now()),
         }
     }
 
@@ -127,10 +123,13 @@ fn text(variable: &str) -> Option<String> {
     std::env::var(variable).ok().filter(|value| !value.is_empty())
 }
 
-fn today(now: SystemTime) -> String {
-    let since_1970 = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    let millis = u64::try_from(since_1970.as_millis()).unwrap_or(0);
-    Timestamp::from_unix_millis(millis).as_str().chars().take(10).collect()
+/// The user's date: in the time zone of `TZ` or else of the machine, UTC where neither is known.
+pub(crate) fn today() -> String {
+    date(&ZonedDateTime::now())
+}
+
+fn date(now: &ZonedDateTime) -> String {
+    now.strftime("%Y-%m-%d (%A)").to_string()
 }
 
 #[cfg(test)]
@@ -170,5 +169,23 @@ mod tests {
         let named = path(HOME_VARIABLE).unwrap_or_else(|| root.join(".soong-agent"));
         let expected = environment.home(Some(&named)).unwrap();
         assert_eq!(environment.home(None).unwrap(), expected);
+    }
+
+    /// FND-54: the date is the one of the user's time zone, on both sides of midnight, of the date line and of summer time.
+    #[test]
+    fn dates_are_local() {
+        for (instant, zone, expected) in [
+            ("2026-12-01T22:59:59Z", "CET-1", "2026-12-01 (Tuesday)"),
+            ("2026-12-01T23:00:00Z", "CET-1", "2026-12-02 (Wednesday)"),
+            ("2026-12-01T23:00:00Z", "UTC0", "2026-12-01 (Tuesday)"),
+            ("2026-07-01T22:30:00Z", "CET-1CEST,M3.5.0,M10.5.0/3", "2026-07-02 (Thursday)"),
+            ("2026-12-01T22:30:00Z", "CET-1CEST,M3.5.0,M10.5.0/3", "2026-12-01 (Tuesday)"),
+            ("2026-12-31T10:00:00Z", "<+14>-14", "2027-01-01 (Friday)"),
+            ("2027-01-01T11:59:59Z", "<-12>12", "2026-12-31 (Thursday)"),
+        ] {
+            let instant: jiff::Timestamp = instant.parse().unwrap();
+            let zone = jiff::tz::TimeZone::posix(zone).unwrap();
+            assert_eq!(date(&instant.to_zoned_datetime(zone)), expected);
+        }
     }
 }

@@ -23,7 +23,7 @@ use agent_runtime::{
 use agent_store::{Clock, StoreSettings};
 use agent_tool::ToolOverride;
 
-use crate::environment::{Environment, resolved};
+use crate::environment::{Environment, resolved, today};
 use crate::error::BuildError;
 use crate::overrides::Overrides;
 
@@ -256,7 +256,8 @@ impl Settings<'_> {
             policy: self.policy(),
             permission_timeout: None,
             result_bytes: self.result_bytes(),
-            environment: environment(&self.places.project, &self.environment.today),
+            environment: environment(&self.places.project),
+            today,
         }
     }
 
@@ -375,9 +376,9 @@ fn stance(word: Stance) -> agent_policy::Stance {
 }
 
 /// What the model is told about where it works.
-fn environment(project: &Path, today: &str) -> String {
+fn environment(project: &Path) -> String {
     format!(
-        "# Where you work\nProject folder: {}\nPlatform: {} {}\nToday: {today}",
+        "# Where you work\nProject folder: {}\nPlatform: {} {}",
         project.display(),
         std::env::consts::OS,
         std::env::consts::ARCH

@@ -3,6 +3,7 @@
 use agent_protocol::{ContentBlock, NodeId, Role};
 
 use super::{Compaction, Group, Omitted, PINNED, Path, PathNode};
+use crate::marks::keys;
 use crate::words::Sayings;
 
 /// How much of a path is worth keeping in memory, in estimated tokens.
@@ -75,7 +76,10 @@ impl Path {
         let heads = self.groups.iter().map(|group| group.head);
         let said = |node: &&PathNode| node.role == Role::User && !node.synthetic;
         heads.filter(move |head| (from..to).contains(head)).map(|head| &self.nodes[head]).filter(said).map(|node| {
-            let text = node.message.content.iter().filter_map(ContentBlock::to_model_text);
+            // The date behind a message is core's.
+            let dates = usize::from(node.message.metadata.contains_key(keys::TODAY));
+            let said = node.message.content.len() - dates;
+            let text = node.message.content.iter().take(said).filter_map(ContentBlock::to_model_text);
             (node.node_id.clone(), text.collect::<Vec<_>>().join("\n"))
         })
     }

@@ -31,6 +31,7 @@ use agent_protocol::{
 use crate::compose::in_context;
 use crate::cut::CompactionPlan;
 use crate::loops::LoopWindow;
+use crate::marks::keys;
 use crate::numbers::{CommitNo, JobNo, RequestNo};
 use crate::outcome::{Outcome, ResultKind};
 use crate::path::{Path, PathNode};
@@ -80,7 +81,16 @@ impl Run {
             commits: Commits::default(),
             started_calls: None,
             lost_children: Vec::new(),
+            today: None,
         }
+    }
+
+    /// Tells the model the user's date with the message that begins this run. It is part of that message's node, so that it
+    /// stays what it was in later requests, and another day changes no byte before it (PRV-15).
+    #[must_use]
+    pub fn with_today(mut self, date: String) -> Self {
+        self.today = Some(date);
+        self
     }
 
     /// Takes one input and says what to do next. Perform the effects strictly in order; when a `Commit` fails, drop the
@@ -267,7 +277,8 @@ impl Run {
         out.writes.push(Write::Run(self.patch(RunStatus::Running)));
         self.answer_interrupted(out);
         self.tell_of_lost_children(out);
-        let node = self.append(Role::User, NodeType::Message, content, Object::new(), out);
+        let today = self.today.take().map(|date| (keys::TODAY.to_owned(), date.into()));
+        let node = self.append(Role::User, NodeType::Message, content, today.into_iter().collect(), out);
         out.event(EventDraft::of(MessageCreated { role: Role::User }).node(&node));
         self.begin_gathering(out);
     }

@@ -92,3 +92,53 @@ fn every_request_starts_once() {
         assert_eq!(order[at - 1], EventType::ContextBuilt);
     }
 }
+
+/// FND-54, PRV-15: the date goes with the message that begins a run. Another day changes no byte of what was sent before, a run keeps
+/// the day it began with, and the date is none of the user's words.
+#[test]
+fn a_date_belongs_to_its_message() {
+    let sent = |script: &Script| -> Vec<String> {
+        let messages = &script.last_request.as_ref().unwrap().messages;
+        messages.iter().map(|message| serde_json::to_string(message).unwrap()).collect()
+    };
+    let mut path = Path::new();
+    let mut before: Vec<String> = Vec::new();
+    let days = ["2026-11-30 (Monday)", "2026-12-01 (Tuesday)", "2026-12-01 (Tuesday)", "2027-01-01 (Friday)"];
+    for (n, day) in days.iter().enumerate() {
+        let mut script = Script::on(path, &format!("run_{n}"));
+        script.run = script.run.with_today((*day).to_owned());
+        script.play(&format!("start say {n}; sources"));
+        let first = sent(&script);
+        assert_eq!(first[..before.len()], before, "run {n}");
+        let message = script.last_request.as_ref().unwrap().messages.last().unwrap();
+        let texts: Vec<_> = message.content.iter().filter_map(ContentBlock::as_text).collect();
+        assert_eq!(texts, [format!("say {n}"), format!("[The user's local date: {day}]")]);
+        script.play(&format!("calls look:c{n}={n}; ready c{n}; allow c{n}; done c{n} x; sources"));
+        assert_eq!(sent(&script)[..first.len()], first, "run {n}");
+        script.play("text ok");
+        before = sent(&script);
+        let words: Vec<_> = script.run.path.words(0, usize::MAX).map(|(_, text)| text).collect();
+        assert_eq!(words, (0..=n).map(|n| format!("say {n}")).collect::<Vec<_>>());
+        path = script.run.into_path().0;
+    }
+}
+
+/// FND-16: a name of any length that an adapter lets through is cut before it is stored and sent back, so that it is no reason why
+/// the next request does not fit.
+#[test]
+fn a_long_name_is_no_end() {
+    for length in [255, 256, 257, 40_000, 3_000_000] {
+        let name = "é".repeat(length / 2);
+        let mut script = Script::new();
+        script.messages = 2_000;
+        script.play("start hi; sources").play(&format!("calls {name}:a; sources"));
+        let messages = &script.last_request.as_ref().unwrap().messages;
+        let calls: Vec<_> =
+            messages.iter().flat_map(|m| m.content.iter()).filter_map(ContentBlock::as_tool_call).collect();
+        let [call] = calls[..] else { panic!("{calls:?}") };
+        assert!(call.name.len() <= agent_protocol::MAX_NAME);
+        assert_eq!(call.name == name, name.len() <= agent_protocol::MAX_NAME);
+        assert!(messages.len() == 3 && messages[2].role == Role::Tool, "the call is answered");
+        assert!(serde_json::to_string(messages).unwrap().len() < 4_000);
+    }
+}

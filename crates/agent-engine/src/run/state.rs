@@ -55,6 +55,8 @@ pub struct Run {
     pub(super) started_calls: Option<HashSet<ToolCallId>>,
     /// Children of earlier runs that were cut short, in words.
     pub(super) lost_children: Vec<String>,
+    /// The user's date, until the message that begins the run is made.
+    pub(super) today: Option<String>,
 }
 
 #[derive(Debug)]

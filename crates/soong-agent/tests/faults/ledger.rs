@@ -202,7 +202,12 @@ fn effects(world: &World) -> Vec<(PathBuf, String)> {
 /// The first message that is not the system's.
 fn first_message(request: &RecordedRequest) -> Option<String> {
     let first = request.messages().iter().find(|message| message["role"] == "user")?;
-    first["content"].as_str().map(str::to_owned)
+    first["content"].as_str().map(|text| undated(text).to_owned())
+}
+
+/// What the user said, without the date that the model reads behind it.
+fn undated(text: &str) -> &str {
+    text.split("\n\n[The user's local date: ").next().unwrap_or_default()
 }
 
 /// What a request shows as history and the path does not hold in its place.
@@ -249,7 +254,8 @@ fn is_of(message: &Value, node: &Node) -> bool {
     let all = calls.len() == asked.len()
         && calls.iter().zip(asked).all(|(call, asked)| same_call(&asked["id"], call.tool_call_id.as_str()));
     // Notes of ours stand in a frame.
-    let same = if node.node_type == NodeType::Message { said == text(node) } else { said.contains(&text(node)) };
+    let same =
+        if node.node_type == NodeType::Message { undated(said) == text(node) } else { said.contains(&text(node)) };
     same && all
 }
 

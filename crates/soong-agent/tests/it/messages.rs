@@ -97,3 +97,35 @@ fn an_endless_message() {
     Running::start(endless).ends().exits(1).one_error().says(&["64 MiB"]);
     assert_eq!(world.left_in_home(), Vec::<String>::new());
 }
+
+/// FND-54, PRV-15: the model is told the date of `TZ`, behind the user's message. The next run of the session, a day or two later, has
+/// every byte of the earlier requests in front.
+#[test]
+fn the_date_is_local() {
+    for world in World::each("local_date") {
+        let run = |zone: &str, arguments: &[&str]| {
+            world.server.push(Reply::text("Noted."));
+            let mut command = world.agent(arguments);
+            command.env("TZ", zone);
+            world.fed(command, b"").exits(0)
+        };
+        // Twelve hours behind UTC and fourteen before it: never the same date.
+        let session = run("<-12>12", &["run", "One."]).session();
+        run("<+14>-14", &["run", "--session-id", &session, "Two."]);
+        let requests = world.server.requests();
+        let dates: Vec<_> = ["One.", "Two."]
+            .iter()
+            .enumerate()
+            .map(|(at, message)| {
+                let said = said(&world, at);
+                assert!(said.contains(message) || world.protocol == agent_testkit::Protocol::Anthropic, "{said}");
+                let (_, date) = said.rsplit_once("[The user's local date: ").unwrap_or_else(|| panic!("{said}"));
+                date.get(..10).unwrap().to_owned()
+            })
+            .collect();
+        assert!(dates[0] < dates[1], "{dates:?}");
+        assert_eq!(agent_testkit::prefix_violations(&requests), Vec::<String>::new());
+        let system = requests[0].messages().iter().find(|message| message["role"] == "system").unwrap().to_string();
+        assert!(!system.contains(&dates[0]), "{system}");
+    }
+}

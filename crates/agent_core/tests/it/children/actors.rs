@@ -155,7 +155,12 @@ impl Actors {
     fn part_of(&self, request: &ModelRequest) -> (String, Part) {
         let parts = self.0.parts.lock().unwrap();
         let users = request.messages.iter().rev().filter(|message| message.role == Role::User);
-        let found = users.map(|message| text_of(&message.content)).find_map(|text| {
+        // The date behind what was said is core's.
+        let mut said = users.map(|message| {
+            let dates = usize::from(message.metadata.contains_key("today"));
+            text_of(&message.content[..message.content.len() - dates])
+        });
+        let found = said.find_map(|text| {
             let part = parts.get(&text)?;
             Some((text, Arc::clone(part)))
         });
