@@ -55,7 +55,7 @@ async fn a_siblings_write_is_a_conflict() {
     let whole = whole(&world, &ran.session_id).await;
     let wrote = |name: &str| {
         let text = actors.asked(name)[0].messages[0].clone();
-        let first = whole.nodes.iter().find(|node| node.content[..] == text.content[..]).unwrap();
+        let first = whole.nodes.iter().find(|node| node.content[..] == text.content[..1]).unwrap();
         first.agent_id.to_string()
     };
     let (a, b) = (wrote("Task A"), wrote("Task B"));
