@@ -231,7 +231,7 @@ fn what_check_finds() {
         ("200 OK", "", true, "answers (200)"),
         ("401 Unauthorized", "model.api_key_env = \"SOME_KEY\"\n", true, "answers, and wants the key"),
         ("401 Unauthorized", "", false, "wants a key (401): name the variable that holds it in api_key_env"),
-        ("404 Not Found", "", false, "lists no models there (404). If runs fail, correct base_url"),
+        ("404 Not Found", "", false, "answers, but lists no models there (404). If runs fail, correct base_url"),
         ("502 Bad Gateway", "", false, "answers with status 502. If runs fail, look at base_url and at the server"),
         ("", "", false, "did not answer within 2 s"),
     ] {
