@@ -69,13 +69,17 @@ impl CodeTool for EditFile {
         let by = By::of(&path, edits, unified_diff)?;
         let place = Destination::find(&self.0, &path)?;
         if !place.exists() && !create_if_missing {
-            return self.or_ask(&place, place.is_missing(&self.0));
+            let mut missing = place.is_missing(&self.0);
+            if by.may_create() {
+                missing.message.push_str("; to create it, repeat this call with create_if_missing: true");
+            }
+            return self.or_ask(&place, missing);
         }
         let names = self.names(&place);
         let numbers = if place.changed_since_seen(&context).is_some() { Numbers::Stale } else { Numbers::Count };
         let outcome = match place.exists() {
-            true => changed(&place, &by, &names, numbers, self.0.may_tell(&place.target)),
-            false => created(&place, &by, &names),
+            true => changed(&place, &by, &names, numbers, self.0.may_tell(&place.target), &context.secrets),
+            false => created(&place, &by, &names, &context.secrets),
         };
         match outcome {
             Ok(change) => {

@@ -1,6 +1,7 @@
 //! What a failed call needs to be told, so that the next one can be right (FND-32): lines of the file, and the call as it could be.
 //! Together with the reason it fits in 400 tokens. Nothing here is told of a file whose reading would ask.
 
+use agent_redact::KnownSecrets;
 use memchr::{memchr, memchr_iter};
 use serde_json::json;
 
@@ -85,6 +86,11 @@ pub(crate) fn edit(path: &str, before: &[u8], after: &str) -> Option<String> {
 /// Whether a text occurs in another one, and only once, counting places that overlap.
 pub(crate) fn is_once(text: &str, wanted: &str) -> bool {
     !wanted.is_empty() && text.find(wanted).is_some_and(|first| text.rfind(wanted) == Some(first))
+}
+
+/// Whether what a model is shown of a text can be given in a call: a call with words that stand for a secret is refused.
+pub(crate) fn can_be_given(text: &str, secrets: &KnownSecrets) -> bool {
+    secrets.placeholder_in(text).is_none() && !secrets.redact(text).hit
 }
 
 /// A text for an example: a long one is not cut, since somebody might copy it.

@@ -81,7 +81,7 @@ impl WriteFile {
     fn may_overwrite(&self, place: &Destination, input: &Input, context: &CallContext) -> Result<(), ErrorPayload> {
         let path = &input.path;
         if !input.overwrite {
-            return Err(fail::conflict(path, format!("{path} exists{}", self.how_to_change(place, input))));
+            return Err(fail::conflict(path, format!("{path} exists{}", self.how_to_change(place, input, context))));
         }
         if let Some(by) = place.changed_since_seen(context) {
             let message = match by {
@@ -95,13 +95,15 @@ impl WriteFile {
     }
 
     /// What to call instead, by the words of the call itself (FND-32).
-    fn how_to_change(&self, place: &Destination, input: &Input) -> String {
+    fn how_to_change(&self, place: &Destination, input: &Input, context: &CallContext) -> String {
         let path = &input.path;
         let content = place.content.as_deref().filter(|_| self.0.may_tell(&place.target));
         if content == Some(input.content.as_bytes()) {
             return ", with this very content: there is nothing to do".to_owned();
         }
-        let edit = content.and_then(|content| next_call::edit(path, content, &input.content));
+        let edit = content
+            .and_then(|content| next_call::edit(path, content, &input.content))
+            .filter(|edit| next_call::can_be_given(edit, &context.secrets));
         match edit {
             Some(edit) => format!(
                 "\nTo make it what you gave, call code.edit_file {edit}; to replace all of it, repeat this call with overwrite: true"

@@ -1,6 +1,7 @@
 //! What a file will be: the text out of its bytes, the change, and the bytes again.
 
 use agent_protocol::{ErrorCode, ErrorPayload};
+use agent_redact::KnownSecrets;
 
 use super::{
     apply::{Applied, ApplyError, Edit, apply},
@@ -48,6 +49,14 @@ impl By {
         }
     }
 
+    /// Whether it would make a file that does not exist.
+    pub(super) fn may_create(&self) -> bool {
+        match self {
+            Self::Edits(edits) => matches!(edits.as_slice(), [edit] if edit.old.is_empty()),
+            Self::Diff(diff) => diff.lines().any(|line| line.trim_end() == "--- /dev/null"),
+        }
+    }
+
     fn unit(&self) -> &'static str {
         match self {
             Self::Edits(_) => "replacement",
@@ -78,6 +87,7 @@ struct File<'t> {
     text: &'t [u8],
     /// Whether the model may be told what is in it.
     tell: bool,
+    secrets: &'t KnownSecrets,
 }
 
 impl File<'_> {
@@ -115,7 +125,12 @@ const OTHER_ENCODING: &str = "the file holds bytes that are not UTF-8, so it may
                               new text, which is not only ASCII, is written as UTF-8";
 
 /// Makes a file that does not exist.
-pub(super) fn created(place: &Destination, by: &By, names: &Names) -> Result<Change, ErrorPayload> {
+pub(super) fn created(
+    place: &Destination,
+    by: &By,
+    names: &Names,
+    secrets: &KnownSecrets,
+) -> Result<Change, ErrorPayload> {
     let path = &place.target.requested;
     let (content, edits) = match by {
         By::Edits(edits) => match edits.as_slice() {
@@ -132,7 +147,7 @@ pub(super) fn created(place: &Destination, by: &By, names: &Names) -> Result<Cha
         By::Diff(diff) => {
             let numbers = Numbers::Count;
             let patched = patch(None, names, diff, numbers);
-            let file = File { path, text: b"", tell: false };
+            let file = File { path, text: b"", tell: false, secrets };
             let Patched { text, hunks } = patched.map_err(|error| misfit(&file, &error, numbers))?;
             (text, hunks)
         }
@@ -154,6 +169,7 @@ pub(super) fn changed(
     names: &Names,
     numbers: Numbers,
     tell: bool,
+    secrets: &KnownSecrets,
 ) -> Result<Change, ErrorPayload> {
     let path = &place.shown;
     let content = place
@@ -164,7 +180,7 @@ pub(super) fn changed(
     let text = encoding
         .decode(content)
         .ok_or_else(|| fail::invalid(format!("{path} is not valid UTF-16; it cannot be edited without damage")))?;
-    let file = File { path, text: &text, tell };
+    let file = File { path, text: &text, tell, secrets };
     let Outcome { text: after, edits, replacements, regions } = by.apply(&file, names, numbers)?;
     // EDIT-22: the text is what comes after the mark.
     let marked = |text: &[u8]| text.starts_with(MARK.as_bytes());
@@ -213,9 +229,16 @@ fn refused(file: &File<'_>, edits: &[Edit], error: &ApplyError) -> ErrorPayload 
 /// How to add text to a file that exists, by the words of the call itself.
 fn how_to_add(file: &File<'_>, edit: &Edit) -> String {
     let new = next_call::text(&edit.new);
+    if file.tell && file.text.is_empty() {
+        let example = serde_json::json!({"path": file.path, "content": new, "overwrite": true});
+        return format!("\nTo give it content, call code.write_file {example}");
+    }
     let text = std::str::from_utf8(file.text).ok().filter(|_| file.tell);
     let last = text.and_then(|text| text.lines().rfind(|line| !line.trim().is_empty()));
-    let only = last.filter(|last| last.len() <= 200 && text.is_some_and(|text| next_call::is_once(text, last)));
+    let only = last.filter(|last| {
+        let can_be_given = last.len() <= 200 && next_call::can_be_given(last, file.secrets);
+        can_be_given && text.is_some_and(|text| next_call::is_once(text, last))
+    });
     let old = only.unwrap_or("a line that is there");
     let example = serde_json::json!({"path": file.path, "edits": [{"old": old, "new": format!("{old}\n{new}")}]});
     format!(

@@ -9,6 +9,7 @@ use std::{
 };
 
 use agent_protocol::ErrorCode;
+use agent_redact::KnownSecrets;
 use serde_json::{Value, json};
 
 use super::*;
@@ -86,6 +87,33 @@ fn an_empty_old_makes_a_file_or_nothing() {
     assert!(!tree.project().join("g").exists());
 }
 
+/// An empty file has no line to put text beside: the call that is told writes it.
+#[test]
+fn an_empty_file_is_written() {
+    let tree = Tree::new("edit-empty-file");
+    tree.file("f", "");
+    let arguments = json!({"path": "f", "edits": [{"old": "", "new": "X\n"}]});
+    let message = tree.refused(EditFile, arguments, ErrorCode::ValidationError);
+    let (_, example) = message.split_once("code.write_file ").expect(&message);
+    let example = serde_json::Deserializer::from_str(example).into_iter::<Value>().next().unwrap().unwrap();
+    assert!(!message.contains("a line that is there"), "{message}");
+    tree.ok(crate::write_file::WriteFile, example);
+    assert_eq!(tree.read("f"), b"X\n");
+}
+
+/// No line that a model is shown without its secret is told as the line to give.
+#[test]
+fn no_secret_is_to_be_given() {
+    let mut tree = Tree::new("edit-secret");
+    tree.context.secrets = KnownSecrets::new([("KEY", "sk-123456789abcdef")]).unwrap();
+    for last in ["key = sk-123456789abcdef", "key = [secret KEY]"] {
+        tree.file("f", &format!("a\n{last}\n"));
+        let arguments = json!({"path": "f", "edits": [{"old": "", "new": "X"}]});
+        let message = tree.refused(EditFile, arguments, ErrorCode::ValidationError);
+        assert!(message.contains(r#""old":"a line that is there""#), "{message}");
+    }
+}
+
 /// COD-12: a missing file is an error unless it may be made; so is having nothing to do.
 #[test]
 fn missing_files_and_missing_edits() {
@@ -94,6 +122,13 @@ fn missing_files_and_missing_edits() {
     let arguments = json!({"path": "src/mian.rs", "edits": [{"old": "", "new": "X"}]});
     let message = tree.refused(EditFile, arguments, ErrorCode::FileNotFound);
     assert!(message.contains("did you mean src/main.rs?"), "{message}");
+    assert!(message.contains("create_if_missing: true"), "{message}");
+    let diff = "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+X\n";
+    let message = tree.refused(EditFile, json!({"path": "new", "unified_diff": diff}), ErrorCode::FileNotFound);
+    assert!(message.contains("create_if_missing: true"), "{message}");
+    let arguments = json!({"path": "new", "edits": [{"old": "x", "new": "X"}]});
+    let message = tree.refused(EditFile, arguments, ErrorCode::FileNotFound);
+    assert!(!message.contains("create_if_missing"), "{message}");
     tree.refused(EditFile, json!({"path": "src/main.rs", "edits": []}), ErrorCode::ValidationError);
     tree.refused(EditFile, json!({"path": "src", "edits": [{"old": "a", "new": "b"}]}), ErrorCode::PathConflict);
 }

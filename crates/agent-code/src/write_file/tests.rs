@@ -2,6 +2,7 @@ use std::fs;
 
 use agent_policy::{Root, TargetKind};
 use agent_protocol::ErrorCode;
+use agent_redact::KnownSecrets;
 use serde_json::{Value, json};
 
 use super::*;
@@ -245,6 +246,20 @@ fn a_call_that_would_do_is_told() {
     tree.file(".env", "TOKEN=abc\n");
     let message = tree.refused(WriteFile, json!({"path": ".env", "content": "TOKEN=abd\n"}), ErrorCode::PathConflict);
     assert!(!message.contains("abc"), "{message}");
+}
+
+/// A call that holds what stands for a secret is refused, so none is told.
+#[test]
+fn no_call_with_a_placeholder_is_told() {
+    let mut tree = Tree::new("write-secret");
+    tree.context.secrets = KnownSecrets::new([("KEY", "sk-123456789abcdef")]).unwrap();
+    for (line, is_told) in [("key = sk-123456789abcdef", false), ("key = [secret KEY]", false), ("key = other", true)] {
+        tree.file("f", &format!("a\n{line}\nb\n"));
+        let arguments = json!({"path": "f", "content": "a\nkey = new\nb\n"});
+        let message = tree.refused(WriteFile, arguments, ErrorCode::PathConflict);
+        assert_eq!(message.contains(r#""edits""#), is_told, "{message}");
+        assert!(message.contains("repeat this call with overwrite: true"), "{message}");
+    }
 }
 
 /// FND-26: an overwrite keeps mark, encoding and line ends of the file, and says so; the size is that of the file.
