@@ -294,8 +294,8 @@ impl Searching {
             |counts: &Counts| counts.searched + counts.binary.count + counts.too_big.count + counts.unreadable.count;
         let matched = looked_at(&searched.passed.state.counts)
             + looked_at(&second.state.counts)
-            + searched.passed.sensitive
-            + second.sensitive;
+            + searched.passed.sensitive_files
+            + second.sensitive_files;
         let hits = second.state.into_hits();
         let more = if overflow || stopped { "at least " } else { "" };
         match (hits.first(), &self.glob) {

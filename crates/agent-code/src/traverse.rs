@@ -19,6 +19,7 @@ use std::{
     },
 };
 
+use ignore::overrides::Override;
 use rustix::fs::{DirEntry, FileType};
 
 use crate::{place::Folder, workspace::Workspace};
@@ -44,7 +45,10 @@ pub(crate) struct Tree<'w> {
     ignore: IgnoreFiles,
     /// Whoever asked for a sensitive folder by name was asked for it.
     allowed: bool,
+    /// The files that are meant, where not all are.
+    glob: Option<&'w Override>,
     sensitive: AtomicU64,
+    sensitive_files: AtomicU64,
     ignored: LeftOut,
 }
 
@@ -77,7 +81,13 @@ pub(crate) struct Node {
 impl<'w> Tree<'w> {
     pub(crate) fn new(root: &'w Folder, ignore: IgnoreFiles, workspace: &'w Workspace) -> Self {
         let allowed = workspace.rules().sensitive(root.path()).is_some();
-        Self { workspace, root, ignore, allowed, sensitive: AtomicU64::new(0), ignored: LeftOut::default() }
+        let (sensitive, sensitive_files) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { workspace, root, ignore, allowed, glob: None, sensitive, sensitive_files, ignored: LeftOut::default() }
+    }
+
+    /// The same, counting only those sensitive files that a glob fits.
+    pub(crate) fn of(self, glob: Option<&'w Override>) -> Self {
+        Self { glob, ..self }
     }
 
     /// The root, still to be entered.
@@ -97,6 +107,19 @@ impl<'w> Tree<'w> {
     /// How many entries were passed over because they are sensitive.
     pub(crate) fn sensitive(&self) -> u64 {
         self.sensitive.load(Ordering::Relaxed)
+    }
+
+    /// How many of them are no folders.
+    pub(crate) fn sensitive_files(&self) -> u64 {
+        self.sensitive_files.load(Ordering::Relaxed)
+    }
+
+    fn count_sensitive(&self, path: &Path, is_folder: bool) {
+        // A folder may hold files that the glob fits.
+        if is_folder || !self.glob.is_some_and(|glob| glob.matched(path, false).is_ignore()) {
+            self.sensitive.fetch_add(1, Ordering::Relaxed);
+            self.sensitive_files.fetch_add(u64::from(!is_folder), Ordering::Relaxed);
+        }
     }
 
     /// What ignore rules left out, by path from the root.
@@ -134,7 +157,7 @@ impl<'w> Tree<'w> {
         };
         let whole = level.folder.path().join(name);
         if !self.allowed && self.workspace.rules().sensitive_entry(&whole).is_some() {
-            self.sensitive.fetch_add(1, Ordering::Relaxed);
+            self.count_sensitive(&level.path.join(name), kind == FileType::Directory);
             return None;
         }
         if let Some(file) = level.rules.as_ref().and_then(|rules| rules.ignore(&whole, kind == FileType::Directory)) {

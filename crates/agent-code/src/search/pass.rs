@@ -45,6 +45,8 @@ pub(crate) struct Passed {
     pub(crate) state: State,
     /// Entries that were passed over because they are sensitive.
     pub(crate) sensitive: u64,
+    /// How many of them are no folders.
+    pub(crate) sensitive_files: u64,
     /// How many entries ignore rules left out.
     pub(crate) ignored: u64,
     /// Links that lead out of the folder; none is followed.
@@ -54,7 +56,7 @@ pub(crate) struct Passed {
 impl Passed {
     /// Of one file, where nothing is passed over.
     pub(crate) fn of(state: State) -> Self {
-        Self { state, sensitive: 0, ignored: 0, links: Few::default() }
+        Self { state, sensitive: 0, sensitive_files: 0, ignored: 0, links: Few::default() }
     }
 }
 
@@ -79,7 +81,7 @@ impl Pass<'_> {
     pub(crate) fn run(&self) -> Passed {
         let passing = Passing {
             pass: self,
-            tree: Tree::new(self.folder, self.ignore, self.workspace),
+            tree: Tree::new(self.folder, self.ignore, self.workspace).of(self.glob),
             collector: Collector::new(self.limit, self.query.readings.is_some()),
             unreadable: LeftOut::default(),
             links: LeftOut::default(),
@@ -94,10 +96,11 @@ impl Pass<'_> {
                 Job::Files(level, files) => passing.files(&level, &files, &mut search),
             }
         });
-        let (sensitive, ignored) = (passing.tree.sensitive(), passing.tree.ignored().count);
+        let (sensitive, sensitive_files) = (passing.tree.sensitive(), passing.tree.sensitive_files());
+        let ignored = passing.tree.ignored().count;
         let (mut state, links) = (passing.collector.finish(), passing.links.few());
         state.counts.unreadable.join(passing.unreadable.few());
-        Passed { state, sensitive, ignored, links }
+        Passed { state, sensitive, sensitive_files, ignored, links }
     }
 }
 

@@ -428,6 +428,28 @@ fn people_see_what_was_searched() {
     assert_eq!(summary(json!({"query": "needle"})), "0 matches, 2 in ignored files");
 }
 
+/// That no file matches the glob is said whatever else there is; a sensitive file that matches it is a match.
+#[test]
+fn a_glob_that_fits_nothing() {
+    let tree = Tree::new("search-glob-nothing");
+    for path in ["a.rs", ".env", "sub/prod.env", "sub/b.pem", "secrets.env/inner"] {
+        tree.file(path, "needle\n");
+    }
+    for (glob, is_nothing, sensitive) in [
+        ("*.nope", true, 1),
+        ("sub/*.nope", true, 1),
+        ("!*", true, 1),
+        ("*.env", false, 3),
+        ("*.pem", false, 2),
+        ("!*.rs", false, 4),
+    ] {
+        let found = search(&tree, json!({"query": "needle", "glob": glob}));
+        let note = found["note"].as_str().unwrap();
+        assert_eq!(note.contains("nothing was searched: no file matches the glob"), is_nothing, "{glob}: {note}");
+        assert!(note.ends_with(&format!("not searched: {sensitive} sensitive")), "{glob}: {note}");
+    }
+}
+
 /// FND-32: a pattern given as a path comes back as the call it should have been.
 #[test]
 fn a_pattern_is_no_path() {
