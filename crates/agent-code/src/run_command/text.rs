@@ -5,6 +5,12 @@ use std::borrow::Cow;
 
 /// From so many equal symbols on they are counted instead of repeated.
 const COUNTED: usize = 8;
+/// So many letters of two frames are compared.
+const MOST_COMPARED: usize = 200;
+/// Wipes what is right of the cursor.
+const ERASE_REST: &str = "\u{1b}[K";
+/// Wipes the line.
+const ERASE_LINE: &str = "\u{1b}[2K";
 
 /// Bytes as a result shows them.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -87,33 +93,120 @@ fn ended(line: &str) -> (&str, &str) {
 }
 
 /// What is left of a line after all that was printed over, and how much was. A frame that wipes the line without writing
-/// anything leaves the one before it: it says more than nothing.
+/// anything leaves the one before it: it says more than nothing. Frames that are no progress, such as the lines of a file
+/// that ends them by carriage returns alone, all stay.
 fn last_frame(body: &str) -> (Cow<'_, str>, usize) {
-    let mut frames = body.split('\r').filter(|frame| !frame.is_empty());
-    let Some(mut visible) = frames.next_back() else { return (Cow::Borrowed(""), 0) };
-    let mut overwritten = frames.clone().count();
-    if is_blank(visible)
-        && let Some(before) = frames.rfind(|frame| !is_blank(frame))
-    {
-        visible = before;
+    if !body.contains(['\r', '\u{8}']) {
+        return (Cow::Borrowed(body), 0);
     }
-    if !visible.contains('\u{8}') {
-        return (Cow::Borrowed(visible), overwritten);
+    let mut frames: Vec<&str> = body.split('\r').filter(|frame| !frame.is_empty()).collect();
+    let mut overwritten = frames.len().saturating_sub(1);
+    if are_lines(&frames) {
+        return (Cow::Borrowed(body), 0);
     }
-    let mut left = String::with_capacity(visible.len());
-    for c in visible.chars() {
-        if c == '\u{8}' {
-            overwritten += usize::from(left.pop().is_some());
-        } else {
-            left.push(c);
+    let seen = frames.iter().rposition(|frame| !is_blank(frame)).map_or(frames.len(), |last| last + 1);
+    frames.truncate(seen);
+    let mut screen = ScreenLine::default();
+    for frame in frames {
+        overwritten += screen.print(frame);
+    }
+    (Cow::Owned(screen.text(overwritten > 0)), overwritten)
+}
+
+/// Whether frames are lines of their own rather than stages of one: at least three, most of them unlike the one before, and nothing
+/// wipes one.
+fn are_lines(frames: &[&str]) -> bool {
+    let wipes = |frame: &&str| is_blank(frame) || frame.contains(ERASE_REST) || frame.contains(ERASE_LINE);
+    let unlike = frames.windows(2).filter(|pair| !is_next_stage(pair[0], pair[1])).count();
+    frames.len() >= 3 && 2 * unlike > frames.len() - 1 && !frames.iter().any(wipes)
+}
+
+/// Whether two frames say the same but for numbers and bars, or begin with the same word and both count something.
+fn is_next_stage(before: &str, after: &str) -> bool {
+    let letters = |frame: &str| frame.chars().filter(|c| c.is_alphabetic()).take(MOST_COMPARED).collect::<String>();
+    let word = |frame: &str| {
+        frame.split(|c: char| !c.is_alphabetic()).find(|word| !word.is_empty()).unwrap_or_default().to_owned()
+    };
+    let counts = |frame: &str| frame.contains(|c: char| c.is_ascii_digit());
+    letters(before) == letters(after) || (word(before) == word(after) && counts(before) && counts(after))
+}
+
+/// A line of a terminal that is printed to.
+#[derive(Default)]
+struct ScreenLine {
+    cells: Vec<Cell>,
+    cursor: usize,
+    /// Sequences behind the last character of the last frame.
+    after: String,
+}
+
+/// A character, and the sequences before it that take no room.
+struct Cell {
+    before: String,
+    shown: char,
+}
+
+impl ScreenLine {
+    /// Prints a frame from the first column on. How many characters of its own it replaced.
+    fn print(&mut self, frame: &str) -> usize {
+        let (mut written, mut replaced) = (0, 0);
+        let mut before = String::new();
+        self.cursor = 0;
+        let mut rest = frame;
+        while let Some(c) = rest.chars().next() {
+            let length = sequence(rest).unwrap_or(c.len_utf8());
+            let (piece, after) = rest.split_at(length);
+            rest = after;
+            match piece {
+                "\u{8}" => self.cursor = self.cursor.saturating_sub(1),
+                ERASE_REST | "\u{1b}[0K" => self.cells.truncate(self.cursor),
+                ERASE_LINE => self.cells.clear(),
+                _ if c == '\u{1b}' && length > 1 => before.push_str(piece),
+                _ => {
+                    replaced += usize::from(self.cursor < written);
+                    self.put(Cell { before: std::mem::take(&mut before), shown: c });
+                    written = written.max(self.cursor);
+                }
+            }
         }
+        self.after = before;
+        replaced
     }
-    (Cow::Owned(left), overwritten)
+
+    fn put(&mut self, cell: Cell) {
+        while self.cells.len() < self.cursor {
+            self.cells.push(Cell { before: String::new(), shown: ' ' });
+        }
+        match self.cells.get_mut(self.cursor) {
+            Some(place) => *place = cell,
+            None => self.cells.push(cell),
+        }
+        self.cursor += 1;
+    }
+
+    fn text(self, without_final_blanks: bool) -> String {
+        let mut text = String::with_capacity(self.cells.len());
+        for cell in self.cells {
+            text.push_str(&cell.before);
+            text.push(cell.shown);
+        }
+        if without_final_blanks {
+            text.truncate(text.trim_end_matches(' ').len());
+        }
+        text + &self.after
+    }
+}
+
+/// The length of the control sequence (CSI) that a text begins with.
+fn sequence(text: &str) -> Option<usize> {
+    let parameters = text.strip_prefix("\u{1b}[")?;
+    let end = parameters.find(|c: char| !matches!(c, '\u{20}'..='\u{3f}'))?;
+    matches!(parameters.as_bytes()[end], 0x40..=0x7e).then_some(end + 3)
 }
 
 /// Whether nothing of a frame would be seen: blanks, and the sequence that wipes a line.
 fn is_blank(frame: &str) -> bool {
-    frame.replace("\u{1b}[K", "").replace("\u{1b}[2K", "").trim().is_empty()
+    frame.replace(ERASE_REST, "").replace(ERASE_LINE, "").trim().is_empty()
 }
 
 /// The longest beginning of `bytes` whose readable form has at most `room` bytes: by whole lines where that costs little, else
@@ -207,6 +300,29 @@ mod tests {
         shows("é\u{8}a\n".as_bytes(), "a\n", 1);
         let frames: String = (0..=1000).map(|n| format!("\r{n} of 1000")).collect();
         shows(frames.as_bytes(), "1000 of 1000", 1000);
+        shows(b"Building 1/3: serde\rBuilding 2/3: hyper\rBuilding 3/3: x    \n", "Building 3/3: x\n", 2);
+    }
+
+    /// What a terminal still shows is shown: a return moves to the first column and wipes nothing.
+    #[test]
+    fn what_was_not_printed_over_stays() {
+        shows(b"abcdef\rX\n", "Xbcdef\n", 1);
+        shows(b"evil\x08\x08", "evil", 0);
+        shows(b"evil\x08\x08en\n", "even\n", 2);
+        shows(b"abc\x08 \x08\n", "ab\n", 1);
+        shows(b"abcdef\rX\x1b[K\n", "X\n", 1);
+        shows(b"abcdef\r\x1b[2KX\n", "X\n", 1);
+        shows(b"\x1b[31mab\x1b[0m\rX\n", "Xb\n", 1);
+        shows("\u{e9}t\u{e9}\rE\n".as_bytes(), "Et\u{e9}\n", 1);
+        // Lines that end by returns alone are no stages of one line.
+        shows(b"resolving\r         \rlinking\r       \rdone\n", "done\n", 4);
+        shows(b"resolving\r\x1b[Klinking\r\x1b[Kdone\n", "done\n", 2);
+        shows(b"one\rtwo\rthree\r", "one\u{240d}two\u{240d}three\u{240d}", 0);
+        shows(
+            b"fn main() {\r    run();\r}\r\r// end",
+            "fn main() {\u{240d}    run();\u{240d}}\u{240d}\u{240d}// end",
+            0,
+        );
     }
 
     /// FND-29: control characters and bytes that are no text are shown compactly and flagged.
@@ -248,6 +364,18 @@ mod tests {
             prop_assert!(!left.contains(|c: char| c.is_ascii_control() && c != '\n' && c != '\t'), "{:?}", shown);
             prop_assert!(serde_json::to_string(&shown.text).unwrap().len() <= 3 * bytes.len() + 32);
             prop_assert_eq!(shown.lossy, std::str::from_utf8(&bytes).is_err());
+        }
+
+        /// Whatever two texts are printed over each other, the last one is shown whole, and what it did not reach of the first.
+        #[test]
+        fn nothing_visible_is_dropped(first in "[a-z]{0,12}", second in "[a-z]{0,12}", back in 0usize..15) {
+            let over = |start: usize| {
+                let (kept, rest) = (&first[..start], first.get(start + second.len()..).unwrap_or(""));
+                format!("{kept}{second}{rest}")
+            };
+            prop_assert_eq!(readable(format!("{first}\r{second}").as_bytes()).text, over(0));
+            let moved = format!("{first}{}{second}", "\u{8}".repeat(back));
+            prop_assert_eq!(readable(moved.as_bytes()).text, over(first.len().saturating_sub(back)));
         }
 
         /// FND-21: beginning and end fit their room, and cut no character of a text.
