@@ -24,6 +24,8 @@ use entry::{Entry, Pass};
 
 /// Entries when nothing else is asked for.
 const DEFAULT_LIMIT: usize = 500;
+/// The most that may be asked for, and that is stored when nothing is.
+const MAX_LIMIT: usize = 10_000;
 
 /// Lists a folder.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -51,6 +53,9 @@ pub(crate) struct Listed {
     artifact_id: Option<ArtifactId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+    /// How many entries were asked for.
+    #[serde(skip)]
+    limit: usize,
 }
 
 impl Listing for Listed {
@@ -67,6 +72,10 @@ impl Listing for Listed {
         let more = if self.truncated { ", more follow" } else { "" };
         let ignored = self.ignored.map_or_else(String::new, |ignored| format!(", {ignored} ignored"));
         Some(format!("{entries}{more}{ignored}"))
+    }
+
+    fn most_shown(&self) -> usize {
+        self.limit
     }
 
     fn cut(&mut self, len: usize, artifact: Option<&ArtifactId>) {
@@ -114,23 +123,35 @@ fn list(
 ) -> Result<ToolOutput, ErrorPayload> {
     let shown = workspace.show(folder.path());
     folder.has_not_moved().map_err(|error| fail::conflict(&shown, format!("cannot list {shown}: {error}")))?;
-    let limit = input.limit.unwrap_or(DEFAULT_LIMIT);
+    // Without a limit the entries that are not shown are stored, to read on there.
+    let limit = input.limit.unwrap_or(MAX_LIMIT);
     let pass = if input.recursive {
         tree::list(workspace, folder, limit, context)?
     } else {
         flat::list(folder, limit, &context.cancel)?
     };
     let ignored = Some(pass.ignored.count).filter(|ignored| *ignored > 0);
-    let note = note(&pass);
-    let listed =
-        Listed { path: shown, entries: pass.entries, truncated: pass.truncated, ignored, artifact_id: None, note };
+    let limit = input.limit.unwrap_or(DEFAULT_LIMIT);
+    let note = note(&pass, limit);
+    let Pass { entries, truncated, .. } = pass;
+    let listed = Listed { path: shown, entries, truncated, ignored, artifact_id: None, note, limit };
     fitted(listed, "entries.json", &workspace.settings().limits, context)
 }
 
-fn note(pass: &Pass) -> Option<String> {
+fn note(pass: &Pass, limit: usize) -> Option<String> {
     let mut notes = Vec::new();
-    if let (true, Some(total)) = (pass.truncated, pass.total) {
-        notes.push(format!("{total} entries in all"));
+    if pass.truncated || pass.entries.len() > limit {
+        let all = match pass.total {
+            Some(total) => format!("{total} entries in all"),
+            None if pass.truncated => "there are more entries".to_owned(),
+            None => format!("{} entries in all", pass.entries.len()),
+        };
+        let more = if limit < MAX_LIMIT {
+            format!("a higher limit, up to {MAX_LIMIT}, lists more")
+        } else {
+            format!("no more than {MAX_LIMIT} are listed: name a folder in it, or code.run_command [\"ls\",…]")
+        };
+        notes.push(format!("{all}; {more}"));
     }
     if let Some(ignored) = pass.ignored.named("ignored", |path| shown_name(path.as_os_str()).into_owned()) {
         notes.push(format!("{ignored}; name one to list or read it"));

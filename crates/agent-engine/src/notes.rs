@@ -160,6 +160,15 @@ pub(crate) fn result_shortened(left_out: usize, whole: usize) -> String {
 /// Behind the first entries of a list in a result that is too big for the window.
 pub(crate) fn entries_left_out(left_out: usize, whole: usize) -> String {
     format!(
-        "[… {left_out} of {whole} entries left out here, since the result does not fit the context window: ask for a smaller part …]"
+        "[… {left_out} of {whole} entries left out here, since the result does not fit the context window: ask for a smaller part, or \
+         repeat this call alone …]"
+    )
+}
+
+/// The same in a result whose whole is stored: what leads on there was written before these were left out.
+pub(crate) fn stored_entries_left_out(left_out: usize, whole: usize) -> String {
+    format!(
+        "[… {left_out} of {whole} entries left out here, since the result does not fit the context window: read on in the artifact \
+         {left_out} lines before the start_line that is given, to see them, too …]"
     )
 }

@@ -16,6 +16,11 @@ const NOTE: u64 = 40;
 const SLACK: u64 = 60;
 /// Where a result says that something of it is missing.
 const TRUNCATED: &str = "truncated";
+/// Where a listing says in which artifact its whole is, one entry a line.
+const ARTIFACT: &str = "artifact_id";
+
+/// Words about entries of a list that are left out: how many, of how many.
+type Note = fn(usize, usize) -> String;
 
 /// The content of a result in about `room` tokens. Small blocks stay whole, the big ones share what is left.
 pub(crate) fn content(blocks: &[ContentBlock], room: u64) -> Vec<ContentBlock> {
@@ -24,12 +29,15 @@ pub(crate) fn content(blocks: &[ContentBlock], room: u64) -> Vec<ContentBlock> {
     }
     let size = |block: &ContentBlock| TokenCounter.message(std::slice::from_ref(block));
     let share = fair_share(blocks.iter().map(size), room);
-    blocks.iter().map(|one| if size(one) <= share { one.clone() } else { block(one, share) }).collect()
+    blocks.iter().map(|one| if size(one) <= share { one.clone() } else { block(one, share, blocks) }).collect()
 }
 
-fn block(block: &ContentBlock, room: u64) -> ContentBlock {
+/// One of the blocks of a result, shortened.
+fn block(block: &ContentBlock, room: u64, all: &[ContentBlock]) -> ContentBlock {
     if let ContentBlock::Json(JsonBlock { data: Some(data), .. }) = block {
-        let short = ContentBlock::json(value(data, room));
+        let is_stored = data.get(ARTIFACT).and_then(Value::as_str).is_some_and(|id| leads_to(all, id));
+        let note = if is_stored { notes::stored_entries_left_out } else { notes::entries_left_out };
+        let short = ContentBlock::json(value(data, room, note));
         if TokenCounter.message(std::slice::from_ref(&short)) <= room + SLACK {
             return short;
         }
@@ -39,16 +47,22 @@ fn block(block: &ContentBlock, room: u64) -> ContentBlock {
     ContentBlock::text(text_within(&text, room))
 }
 
-fn value(value: &Value, room: u64) -> Value {
+/// Whether the result says where to read on in this artifact.
+fn leads_to(blocks: &[ContentBlock], id: &str) -> bool {
+    let is_it = |block: &ContentBlock| matches!(block, ContentBlock::ArtifactRef(it) if it.artifact_id.as_str() == id);
+    blocks.iter().any(is_it)
+}
+
+fn value(value: &Value, room: u64, note: Note) -> Value {
     match value {
         Value::String(text) => text_within(text, room).into(),
-        Value::Array(items) => list(items, room).into(),
-        Value::Object(fields) => object(fields, room).into(),
+        Value::Array(items) => list(items, room, note).into(),
+        Value::Object(fields) => object(fields, room, note).into(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }
 
-fn object(fields: &Object, room: u64) -> Object {
+fn object(fields: &Object, room: u64, note: Note) -> Object {
     let has_parts = |field: &Value| field.is_string() || field.is_array() || field.is_object();
     let fixed = TokenCounter.value(&Value::Object(
         fields
@@ -62,7 +76,7 @@ fn object(fields: &Object, room: u64) -> Object {
         .iter()
         .map(|(key, field)| {
             let fits = !has_parts(field) || TokenCounter.value(field) <= share;
-            (key.clone(), if fits { field.clone() } else { value(field, share) })
+            (key.clone(), if fits { field.clone() } else { value(field, share, note) })
         })
         .collect();
     if short != *fields
@@ -73,7 +87,7 @@ fn object(fields: &Object, room: u64) -> Object {
     short
 }
 
-fn list(items: &[Value], room: u64) -> Vec<Value> {
+fn list(items: &[Value], room: u64, note: Note) -> Vec<Value> {
     let mut left = room.saturating_sub(NOTE);
     let fits = |item: &&Value| match left.checked_sub(TokenCounter.value(item)) {
         Some(rest) => {
@@ -86,10 +100,10 @@ fn list(items: &[Value], room: u64) -> Vec<Value> {
     if kept.is_empty()
         && let Some(first) = items.first()
     {
-        kept.push(value(first, room.saturating_sub(NOTE)));
+        kept.push(value(first, room.saturating_sub(NOTE), note));
     }
     if kept.len() < items.len() {
-        kept.push(notes::entries_left_out(items.len() - kept.len(), items.len()).into());
+        kept.push(note(items.len() - kept.len(), items.len()).into());
     }
     kept
 }
@@ -213,6 +227,34 @@ mod tests {
         assert!(kept > 5 && matches[..kept].iter().enumerate().all(|(n, found)| *found == entry(n)), "{matches:?}");
         assert!(matches[kept].as_str().unwrap().contains(&format!("{} of 100 entries", 100 - kept)), "{matches:?}");
         assert_eq!(data(&short)["truncated"], true);
+    }
+
+    /// ART-2: where the whole is stored, the words behind the entries that are left tell how to see the next one, whatever was
+    /// said before more was left out.
+    #[test]
+    fn what_leads_on_is_true_for_what_is_left() {
+        const FIRST_LINE: usize = 4;
+        let entry = |n: usize| json!({"path": format!("file{n:04}.txt"), "kind": "file", "size": 0});
+        for (shown, room) in [(100, 1500), (609, 300), (609, 9000), (609, 5000), (20, 200)] {
+            let entries: Vec<_> = (0..shown).map(entry).collect();
+            let listed = json!({"artifact_id": "art_1", "entries": entries, "truncated": true});
+            let next = FIRST_LINE + shown;
+            let artifact = ContentBlock::ArtifactRef(agent_protocol::ArtifactRef {
+                artifact_id: agent_protocol::ArtifactId::parse("art_1").unwrap(),
+                summary: Some(format!("{shown} are shown; the next: {{\"start_line\":{next}}}")),
+                mime_type: None,
+            });
+            let short = content(&[ContentBlock::json(listed), artifact], room);
+            let entries = data(&short)["entries"].as_array().unwrap();
+            let kept = entries.iter().filter(|entry| entry.is_object()).count();
+            if kept == shown {
+                continue;
+            }
+            let left_out = shown - kept;
+            let note = entries.last().unwrap().as_str().unwrap();
+            assert!(note.contains(&format!("{left_out} lines before the start_line")), "{note}");
+            assert_eq!(next - left_out, FIRST_LINE + kept, "{note}");
+        }
     }
 
     fn values() -> impl Strategy<Value = Value> {

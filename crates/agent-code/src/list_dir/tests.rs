@@ -45,7 +45,10 @@ fn limits_keep_the_first() {
     }
     let listed = tree.ok(ListDir, json!({"path": "d", "limit": 3}));
     assert_eq!(paths(&listed), ["00", "01", "02"]);
-    assert_eq!((&listed["truncated"], &listed["note"]), (&json!(true), &json!("20 entries in all")));
+    assert_eq!(
+        (&listed["truncated"], &listed["note"]),
+        (&json!(true), &json!("20 entries in all; a higher limit, up to 10000, lists more"))
+    );
     let listed = tree.ok(ListDir, json!({"path": "d", "limit": 20}));
     assert_eq!((paths(&listed).len(), &listed["truncated"]), (20, &json!(false)));
     for (limit, truncated) in [(20, true), (21, false)] {
@@ -143,6 +146,33 @@ fn big_listings_become_artifacts() {
     let (name, whole) = shelf.get(artifact.artifact_id.as_str());
     assert_eq!(name, "entries.json");
     assert_eq!(paths(&serde_json::from_slice(&whole).unwrap()).len(), 100);
+}
+
+/// ART-2: of a big folder that is listed without a limit what is not shown is stored, and the note names the limit.
+#[test]
+fn the_rest_of_a_big_folder_is_stored() {
+    for (recursive, count) in [(false, 501), (false, 700), (true, 700)] {
+        let shelf = Arc::new(Shelf::default());
+        let mut tree = Tree::new("list-default");
+        tree.context = testing::context_with(Arc::clone(&shelf));
+        for n in 0..count {
+            tree.file(&format!("d/{n:03}"), "");
+        }
+        let output = block_on(tree.call(ListDir, json!({"path": "d", "recursive": recursive})));
+        let listed = data(&output);
+        assert_eq!((paths(&listed).len(), &listed["truncated"]), (500, &json!(true)));
+        let note = format!("{count} entries in all; a higher limit, up to 10000, lists more");
+        assert_eq!(listed["note"], note.as_str());
+        let artifact = output.artifacts().next().unwrap();
+        let (_, whole) = shelf.get(artifact.artifact_id.as_str());
+        let whole = String::from_utf8(whole).unwrap();
+        assert_eq!(paths(&serde_json::from_str(&whole).unwrap()).len(), count);
+        let told = artifact.summary.as_deref().unwrap();
+        let line: usize = told.split("\"start_line\":").nth(1).unwrap().trim_end_matches('}').parse().unwrap();
+        assert!(whole.lines().nth(line - 1).unwrap().contains("\"500\""), "{told}");
+        let output = block_on(tree.call(ListDir, json!({"path": "d", "recursive": recursive, "limit": 10})));
+        assert!(output.artifacts().next().is_none());
+    }
 }
 
 #[test]
