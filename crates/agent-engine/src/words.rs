@@ -1,5 +1,7 @@
 //! The user's own words, kept literally when the turns around them go: a summary is a model's opinion, these are not.
 //!
+//! What is too long keeps its two ends, and what in between sounds like a wish.
+//!
 //! They are chosen by core alone, under a budget that does not grow with the session: the very first words (most often the
 //! goal), then what sounds like a wish or a correction, the oldest and the newest of it in turn, then the newest of the rest.
 
@@ -7,6 +9,8 @@ use agent_protocol::NodeId;
 use serde::{Deserialize, Serialize};
 
 use crate::tokens::TokenCounter;
+
+mod cut;
 
 /// Something the user said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,13 +51,15 @@ impl Sayings {
         let newer = newer.into_iter().filter(|(_, text)| !text.trim().is_empty());
         let newer = newer.map(|(node_id, text)| Saying { node_id, text, cut: false });
         let mut all: Vec<_> = self.kept.iter().cloned().chain(newer).collect();
+        // Of the whole texts: what is cut may be the rule.
+        let are_wishes: Vec<bool> = all.iter().map(|saying| is_wish(&saying.text)).collect();
         for (at, saying) in all.iter_mut().enumerate() {
             // The first words get the biggest share, since they most often say what it is all about.
             shorten(saying, if at == 0 { room / 2 } else { room / 4 });
         }
         let mut left = room;
         let mut keep = vec![false; all.len()];
-        for at in ranked(&all) {
+        for at in ranked(&are_wishes) {
             let cost = TokenCounter.text(&all[at].text) + PER_SAYING;
             if cost <= left {
                 left -= cost;
@@ -94,7 +100,7 @@ impl Sayings {
 }
 
 fn shorten(saying: &mut Saying, room: u64) {
-    if let Some(short) = shortened(&saying.text, room.saturating_sub(PER_SAYING)) {
+    if let Some(short) = cut::around_wishes(&saying.text, room.saturating_sub(PER_SAYING)) {
         saying.text = short;
         saying.cut = true;
     }
@@ -119,9 +125,9 @@ pub(crate) fn shortened(text: &str, room: u64) -> Option<String> {
 }
 
 /// All of them, the most important first.
-fn ranked(all: &[Saying]) -> Vec<usize> {
-    let (wishes, rest): (Vec<usize>, Vec<usize>) = (1..all.len()).partition(|at| is_wish(&all[*at].text));
-    let mut order: Vec<usize> = all.iter().take(1).map(|_| 0).collect();
+fn ranked(are_wishes: &[bool]) -> Vec<usize> {
+    let (wishes, rest): (Vec<usize>, Vec<usize>) = (1..are_wishes.len()).partition(|at| are_wishes[*at]);
+    let mut order: Vec<usize> = are_wishes.iter().take(1).map(|_| 0).collect();
     let (mut oldest, mut newest) = (wishes.iter(), wishes.iter().rev());
     for turn in 0..wishes.len() {
         // From both ends at once, until they meet.
@@ -144,6 +150,16 @@ const WISHES: &[&str] = &[
     "only",
     "instead",
     "make sure",
+    "ask me",
+    "before you",
+    "off limits",
+    "off-limits",
+    "hands off",
+    "avoid",
+    "only ever",
+    "cannot",
+    "can't",
+    "forbid",
     "remember",
     "from now on",
     "should",
@@ -188,8 +204,39 @@ const WISHES: &[&str] = &[
 /// Whether a message sounds like a wish, a rule or a correction: of what the user said, that is kept first.
 #[must_use]
 pub fn is_wish(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    WISHES.iter().any(|word| lower.contains(word))
+    let folded = folded(text);
+    WISHES.iter().any(|word| folded.contains(word))
+}
+
+/// How many of the words that make it one are in it.
+fn wishes_in(text: &str) -> usize {
+    let folded = folded(text);
+    WISHES.iter().filter(|word| folded.contains(*word)).count()
+}
+
+/// Where the first of them begins.
+fn first_wish(text: &str) -> Option<usize> {
+    let whole = folded(text);
+    let mut left = WISHES.iter().filter_map(|word| whole.find(word)).min()?;
+    // Folding may change how many bytes a character takes.
+    text.char_indices().find_map(|(at, c)| {
+        let bytes: usize = folded_char(c).map(char::len_utf8).sum();
+        if left < bytes {
+            return Some(at);
+        }
+        left -= bytes;
+        None
+    })
+}
+
+/// In small letters, and with the apostrophe of keyboards.
+fn folded(text: &str) -> String {
+    text.chars().flat_map(folded_char).collect()
+}
+
+fn folded_char(c: char) -> impl Iterator<Item = char> {
+    let c = if matches!(c, '\u{2018}' | '\u{2019}' | '\u{2bc}' | '\u{ff07}') { '\'' } else { c };
+    c.to_lowercase()
 }
 
 /// Tells apart what was found by [`is_wish`] before its words changed.

@@ -39,6 +39,44 @@ fn long_words_are_cut_in_the_middle() {
     assert!(kept.kept[1].text.starts_with("always ") && kept.kept[1].text.ends_with("你好"));
 }
 
+/// Whether something is a rule is asked of all of it, not of what is left of it: one in the middle is kept before chatter.
+#[test]
+fn a_rule_in_the_middle_is_kept_before_chatter() {
+    let report = |rule: &str| format!("Goal. {}{rule} {}", "It says this. ".repeat(400), "And so on. ".repeat(400));
+    for rule in ["Don’t touch prod.yml.", "Ask me first.", "Avoid prod.yml.", "Make sure it builds."] {
+        let mut all = vec![said(0, "build a parser"), said(1, &report(rule))];
+        all.extend((2..60).map(|n| said(n, &format!("ok, go on with part {n}"))));
+        for room in [160, 400] {
+            let kept = keep(&all, room);
+            assert!(texts(&kept).iter().any(|text| text.contains(rule)), "{rule} {room}: {:?}", texts(&kept));
+            let again = kept.and((60..90).map(|n| said(n, &format!("ok, go on with part {n}"))), room);
+            assert!(texts(&again).iter().any(|text| text.contains(rule)), "{rule} {room}: {:?}", texts(&again));
+        }
+    }
+}
+
+/// Words that make a rule, in any letters and with any apostrophe.
+#[test]
+fn words_of_rules() {
+    for text in [
+        "Don’t touch prod.yml",
+        "Don't touch it",
+        "DON\u{2bc}T",
+        "ask me first",
+        "tell me before you push",
+        "prod.yml is off limits",
+        "avoid it",
+        "only ever use make",
+        "Make sure it builds",
+        "can’t be changed",
+    ] {
+        assert!(is_wish(text), "{text}");
+    }
+    for text in ["go on", "İİİ the log", "build a parser"] {
+        assert!(!is_wish(text), "{text}");
+    }
+}
+
 proptest! {
     /// Whatever is said, and however often it is condensed: within the room, in order, the first words always there, nothing
     /// uncounted.
