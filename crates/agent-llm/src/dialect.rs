@@ -120,7 +120,7 @@ pub(crate) enum StreamFault {
     Broken(BrokenStream),
     /// The server says so itself.
     Said(Box<ServerWords>),
-    /// A prompt that fills the window, and no answer.
+    /// A prompt that fills the window, and no answer, or no whole one.
     PromptFillsWindow {
         prompt: u64,
         window: u64,

@@ -188,8 +188,10 @@ pub enum ProviderError {
     /// The server said no, or said in the middle of its reply that it failed.
     #[error(transparent)]
     Refusal(Box<Refusal>),
-    /// The server answered a prompt that fills its window with nothing.
-    #[error("the prompt is too long for {model}: {provider} counts {prompt} tokens of {window} and answered nothing")]
+    /// The prompt fills the server's window, so that there is no answer, or no whole one.
+    #[error(
+        "the prompt is too long for {model}: {provider} counts {prompt} tokens of {window} and had no room for an answer"
+    )]
     PromptFillsWindow {
         /// The provider.
         provider: String,

@@ -14,6 +14,9 @@ use crate::reply::mend::mend;
 use crate::reply::{ReplyBuilder, Text};
 use crate::{BrokenStream, LimitSettings};
 
+/// The prompt and what was written fill the model's window.
+const WINDOW_EXCEEDED: &str = "model_context_window_exceeded";
+
 /// The decoder of one answer.
 pub(super) struct AnthropicDecoder {
     body: EventBody,
@@ -207,14 +210,19 @@ impl State {
 
     /// Why the events are no answer, if they are none. Only the end mark makes them one (PRV-7).
     fn fault(&self) -> Option<StreamFault> {
-        if self.reply.has_content() {
-            return (!self.stopped).then(|| BrokenStream::Truncated.into());
-        }
         let (prompt, window) = (self.reply.usage.input_tokens.unwrap_or(0), self.context_window);
+        if self.reply.has_content() {
+            return match self.reason.as_deref() {
+                _ if !self.stopped => Some(BrokenStream::Truncated.into()),
+                // What was begun cannot be finished beside this prompt: asked to go on, it would end there again.
+                Some(WINDOW_EXCEEDED) => Some(StreamFault::PromptFillsWindow { prompt, window }),
+                _ => None,
+            };
+        }
         match self.reason.as_deref() {
             _ if self.events == 0 => Some(BrokenStream::Empty.into()),
             _ if !self.stopped => Some(BrokenStream::Truncated.into()),
-            Some("model_context_window_exceeded") => Some(StreamFault::PromptFillsWindow { prompt, window }),
+            Some(WINDOW_EXCEEDED) => Some(StreamFault::PromptFillsWindow { prompt, window }),
             Some("max_tokens") if prompt >= window / 100 * 99 => {
                 Some(StreamFault::PromptFillsWindow { prompt, window })
             }

@@ -309,6 +309,8 @@ impl State {
             Some(reason @ ("error" | "abort" | "insufficient_system_resource")) => {
                 Some(BrokenStream::BrokenOff { reason: reason.to_owned() }.into())
             }
+            // Gateways pass on the word of Anthropic's API.
+            Some("model_context_window_exceeded") => Some(StreamFault::PromptFillsWindow { prompt, window }),
             Some("length") if !has_content && fills_window => Some(StreamFault::PromptFillsWindow { prompt, window }),
             Some("stop" | "tool_calls" | "function_call") if !has_content && generated >= SUSPICIOUS_TOKENS => {
                 Some(BrokenStream::NothingDelivered { tokens: generated }.into())

@@ -243,6 +243,13 @@ fn streams_without_an_answer() {
         &[r#"{"choices":[{"index":0,"delta":{},"finish_reason":"length"}],"usage":{"prompt_tokens":995}}"#],
         "failed prompt 995 of 1000 | nothing",
     );
+    check_end(
+        &[
+            HI,
+            r#"{"choices":[{"index":0,"delta":{},"finish_reason":"model_context_window_exceeded"}],"usage":{"prompt_tokens":400}}"#,
+        ],
+        "failed prompt 400 of 1000 | error \"Hi\"",
+    );
 }
 
 /// PRV-7: errors inside a stream with status 200, in the spellings that were seen.

@@ -7,7 +7,7 @@ use agent_protocol::{StopKind, StopReason, bounded_name};
 pub(super) fn reason(raw: Option<String>, has_calls: bool) -> StopReason {
     let word = raw.as_deref().unwrap_or_default().to_ascii_lowercase();
     let kind = match word.as_str() {
-        "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => StopKind::MaxTokens,
+        "length" | "max_tokens" | "model_length" => StopKind::MaxTokens,
         "content_filter" | "refusal" | "safety" | "prohibited_content" | "recitation" | "blocklist" | "spii" => {
             StopKind::ContentFilter
         }
@@ -39,7 +39,6 @@ mod tests {
             ("eos", false, StopKind::EndTurn),
             ("refusal", false, StopKind::ContentFilter),
             ("RECITATION", false, StopKind::ContentFilter),
-            ("model_context_window_exceeded", true, StopKind::MaxTokens),
             ("pause_turn", false, StopKind::MaxTokens),
             ("pause_turn", true, StopKind::ToolUse),
             ("brand_new", true, StopKind::ToolUse),

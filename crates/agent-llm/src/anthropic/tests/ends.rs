@@ -13,7 +13,6 @@ fn reasons() {
         ("tool_use", "end_turn"),
         ("refusal", "content_filter"),
         ("pause_turn", "max_tokens"),
-        ("model_context_window_exceeded", "max_tokens"),
         ("brand_new", "end_turn"),
     ] {
         check_end(&around(&text, &message_delta(word)), &format!("done {expected} 42+9 \"Hi\""));
@@ -96,6 +95,17 @@ fn streams_without_an_answer() {
     check(&[START, &message_delta("model_context_window_exceeded"), STOP], &["failed prompt 42 of 1000 | nothing"]);
     let full = START.replace("\"input_tokens\":12", "\"input_tokens\":960");
     check(&[&full, &message_delta("max_tokens"), STOP], &["failed prompt 990 of 1000 | nothing"]);
+}
+
+/// DEC-227: where the window is full the prompt is too long, whatever has come: text, a call, both. No call is left of it.
+#[test]
+fn the_window_is_exceeded() {
+    let text = [TEXT.to_owned(), HI.to_owned(), END.to_owned()];
+    let call = [tool_use(0, "c1", "code__read_file"), end(0)];
+    let delta = message_delta("model_context_window_exceeded");
+    check_end(&around(&text, &delta), "failed prompt 42 of 1000 | error 42+9 \"Hi\"");
+    let failed = decode(&anthropic(), [&*events(&around(&call, &delta))]).pop().unwrap();
+    assert!(failed.starts_with("failed prompt 42 of 1000") && !failed.contains("c1:"), "{failed}");
 }
 
 /// PRV-7: errors with status 200, in the spellings that were seen; the first event may be one.
