@@ -23,7 +23,7 @@ pub struct PathNode {
     pub node_type: NodeType,
     /// Whether core wrote it in somebody's place.
     pub synthetic: bool,
-    /// Whether it is a reply that was broken off: kept for inspection, in no prompt (RUN-8).
+    /// Whether it is a reply that was broken off: kept for inspection, on no path; at most a note quotes it (RUN-8).
     pub broken: bool,
     /// Estimated tokens of the message.
     pub tokens: u64,

@@ -65,7 +65,8 @@ pub enum TimelineStep {
         /// The text, without the calls beside it.
         text: String,
     },
-    /// The model broke off what it said last. That is kept to be looked at, and is in no later prompt.
+    /// The model broke off what it said last. That is kept to be looked at and is on no path; a note in the
+    /// next request may quote it.
     Partial,
     /// A call ended.
     Called(Box<TimelineCall>),

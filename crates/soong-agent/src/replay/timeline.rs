@@ -69,7 +69,7 @@ impl Timeline {
                 let words = in_line(text.lines().next().unwrap_or_default());
                 self.note(entry, &format!("{}: {words}", node_type.as_str()));
             }
-            TimelineStep::Partial => self.note(entry, "it broke off here, and is in no later prompt"),
+            TimelineStep::Partial => self.note(entry, "it broke off here; a later prompt only quotes it, in a note"),
             TimelineStep::Called(call) => self.called(entry, call),
             TimelineStep::CallLost { tool_name, call, .. } => {
                 let call = lines::call_line(tool_name, call.as_deref());

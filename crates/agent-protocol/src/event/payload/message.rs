@@ -20,7 +20,7 @@ pub struct MessageCompleted {
     /// Tool calls in it; 0: it is the answer. Absent where it is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<u64>,
-    /// The model broke off: the node is kept to be looked at and is in no later prompt.
+    /// The model broke off: the node is kept to be looked at and is on no path. A note in the next request may quote it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub partial: bool,
     /// Why it is no answer: the model broke off, and is asked again (`partial`) or not (`failed`, `aborted`); or it wrote a call as

@@ -253,7 +253,7 @@ fn failed_and_cancelled_runs() {
         "run 2  run_2  2026-12-02 17:15 UTC",
         "> again",
         "| I was about",
-        " 0:01  note   it broke off here, and is in no later prompt",
+        " 0:01  note   it broke off here; a later prompt only quotes it, in a note",
         " 0:02  end    cancelled; 1 turn, tokens unknown, 2.0 s",
         "",
         "run 3  run_3  2026-12-03 21:01 UTC",
