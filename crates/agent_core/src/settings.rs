@@ -161,6 +161,11 @@ impl Settings<'_> {
         )
     }
 
+    /// How often a reply that broke off is asked for again: no oftener than `max_attempts` allows, and never oftener than RUN-23 does.
+    fn model_retries(max_attempts: u32) -> u32 {
+        max_attempts.saturating_sub(1).min(Limits::default().model_retries)
+    }
+
     /// The models of the roles besides the main one.
     ///
     /// # Errors
@@ -302,6 +307,7 @@ impl Settings<'_> {
         let runtime = &self.config.runtime;
         Limits {
             max_turns: runtime.max_turns,
+            model_retries: model_retries(self.config.model.retry.max_attempts),
             max_tokens: runtime.max_tokens,
             max_cost: runtime.max_cost,
             price: self.config.model.price.as_ref().map(|price| Price {
@@ -383,4 +389,16 @@ fn environment(project: &Path) -> String {
         std::env::consts::OS,
         std::env::consts::ARCH
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RUN-23: `max_attempts` bounds replies that break off, too; the default asks twice more, and more is never asked.
+    #[test]
+    fn attempts_bound_broken_replies() {
+        let found: Vec<_> = [0, 1, 2, 3, 4, 20].map(model_retries).into();
+        assert_eq!(found, [0, 0, 1, 2, 2, 2]);
+    }
 }

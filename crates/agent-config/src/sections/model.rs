@@ -37,7 +37,7 @@ section! {
         price: Option<Price> = None;
         /// Options for one provider's adapter only, in a table named after the provider; the adapter checks them.
         provider_options: ProviderOptions = ProviderOptions::default();
-        /// Repeated requests after failures that may pass, before any content has come.
+        /// Repeated requests after failures that may pass.
         retry: RetryConfig = RetryConfig::default();
     }
 }
@@ -45,7 +45,7 @@ section! {
 section! {
     /// `[model.retry]`: how often and how patiently a failed request is made again.
     pub struct RetryConfig {
-        /// Requests in all, the first one included; 1 means no retry.
+        /// Requests in all, the first one included; 1 means no retry. It bounds replies that break off, too, which are asked for again at most twice.
         max_attempts: u32 = 3, number(1, 20);
         /// Wait before the second request; it doubles from there, with jitter.
         initial_backoff_ms: u64 = 500, millis(1);
