@@ -35,6 +35,8 @@ pub struct Budgets {
     pub fixed: u64,
     /// O: room for the answer; a request's output limit never exceeds it.
     pub output: u64,
+    /// What bounds it.
+    pub output_bound: OutputBound,
     /// D: room for dynamic system blocks.
     pub dynamic: u64,
     /// M: room for messages.
@@ -47,6 +49,29 @@ pub struct Budgets {
     pub keep_recent: u64,
     /// Room for catalogs and the task board together.
     pub catalogs: u64,
+}
+
+/// Which of the three the room for an answer comes from; several where they are equal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputBound {
+    /// `model.max_output_tokens`.
+    pub max_output_tokens: bool,
+    /// `context.reserve_output_tokens`.
+    pub reserve_output_tokens: bool,
+    /// A quarter of the context window.
+    pub window: bool,
+}
+
+impl OutputBound {
+    /// The keys to raise for longer answers.
+    pub(crate) fn keys(self) -> String {
+        let keys = [
+            (self.max_output_tokens, "model.max_output_tokens"),
+            (self.reserve_output_tokens, "context.reserve_output_tokens"),
+            (self.window, "model.context_window"),
+        ];
+        keys.iter().filter(|(bounds, _)| *bounds).map(|(_, key)| *key).collect::<Vec<_>>().join(" and ")
+    }
 }
 
 /// The fixed part leaves less than a quarter of the window for the work.
@@ -75,6 +100,11 @@ impl Budgets {
             window,
             fixed,
             output,
+            output_bound: OutputBound {
+                max_output_tokens: output == config.max_output_tokens,
+                reserve_output_tokens: output == config.reserve_output_tokens,
+                window: output == window / 4,
+            },
             dynamic,
             messages,
             compact_at: messages - config.compact_reserve.min(messages / 4),
@@ -138,6 +168,10 @@ impl Budgets {
             window,
             fixed: self.fixed,
             output,
+            output_bound: match output < self.output {
+                true => OutputBound { window: true, ..OutputBound::default() },
+                false => self.output_bound,
+            },
             dynamic,
             messages,
             compact_at: share(self.compact_at),
@@ -241,6 +275,7 @@ mod tests {
                 window: 8192,
                 fixed: 1500,
                 output: 2048,
+                output_bound: OutputBound { window: true, ..OutputBound::default() },
                 dynamic: 1161,
                 messages: 3483,
                 compact_at: 2613,

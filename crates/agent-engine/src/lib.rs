@@ -44,7 +44,7 @@ mod written_calls;
 
 pub use batch::{Batch, Slot, SlotState, next_group};
 pub use branch::{BranchError, branch_point};
-pub use budget::{BudgetConfig, BudgetError, Budgets};
+pub use budget::{BudgetConfig, BudgetError, Budgets, OutputBound};
 pub use compose::{ContextReport, Overflow, compose, fixed_parts};
 pub use cut::{CompactionPlan, CompactionRoom, CutPlan, PlannedCompaction, plan_compaction, plan_cut};
 pub use exchange::Exchange;

@@ -35,7 +35,8 @@ pub(crate) fn is_of(part: &EpochPart, sources: &Sources, marker: Option<&String>
 
 impl From<Budgets> for WindowBudgets {
     fn from(budgets: Budgets) -> Self {
-        let Budgets { window, fixed, output, dynamic, messages, compact_at, summary, keep_recent, catalogs } = budgets;
+        let Budgets { window, fixed, output, dynamic, messages, compact_at, summary, keep_recent, catalogs, .. } =
+            budgets;
         Self {
             window,
             fixed,

@@ -327,6 +327,12 @@ impl Run {
         request.metadata = request_metadata(&self.run_id.tool_call(self.counts.calls));
         self.counts.job = self.counts.job.next();
         let job = self.counts.job;
+        // Another model that summarises has a short system part of its own.
+        let system = match sources.compacting.by {
+            None => sources.budgets.fixed + dynamic_tokens(&sources.system),
+            Some(_) => 0,
+        };
+        let estimated = tokens + system;
         out.event(EventDraft::of(CompactStarted {
             mode: Some(mode),
             tokens_before: Some(plan.tokens_before),
@@ -334,7 +340,7 @@ impl Run {
             turns: Some(plan.turns as u64),
         }));
         out.effect(Effect::Compact { job, mode, plan: Box::new(plan.clone()), request: Box::new(request) });
-        self.job = Some(Job::open(job, mode, plan));
+        self.job = Some(Job::open(job, mode, plan, estimated));
     }
 
     pub(super) fn on_compaction_done(
@@ -355,8 +361,8 @@ impl Run {
         match result {
             Ok(compacted) => {
                 self.usage.add(&compacted.reply.usage);
-                let prompt = self.calibration.apply(current.plan.tokens_before);
-                self.spent.add(prompt, &compacted.reply);
+                let prompt = self.calibration.apply(current.estimated);
+                self.spent.add(prompt, true, &compacted.reply);
                 current.ready = Some(compacted);
             }
             Err(error) => self.give_up_job(&error, out),

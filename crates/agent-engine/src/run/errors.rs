@@ -2,7 +2,37 @@
 
 use agent_protocol::{ErrorCode, ErrorPayload, StopReason};
 
+use crate::budget::OutputBound;
 use crate::compose::Overflow;
+
+/// Where an answer was cut.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OutputLimit {
+    /// The limit of the request.
+    pub(super) asked: u64,
+    /// What it comes from.
+    pub(super) bound: OutputBound,
+    /// Tokens of the answer, as counted or estimated.
+    pub(super) written: u64,
+}
+
+impl OutputLimit {
+    /// Far below what was asked for, so that the limit is another one.
+    fn is_the_servers(&self) -> bool {
+        self.written < self.asked / 2
+    }
+
+    /// At which limit, and what to raise.
+    fn words(&self) -> (String, String) {
+        let Self { asked, bound, written } = self;
+        if self.is_the_servers() {
+            let at = format!("the server's own limit, after about {written} of the {asked} tokens that were asked for");
+            return (at, "Raise the output limit or the context window of the server".to_owned());
+        }
+        let quarter = if bound.window { ", a quarter of the context window" } else { "" };
+        (format!("the output limit of {asked} tokens{quarter}"), format!("Raise {}", bound.keys()))
+    }
+}
 
 pub(super) fn max_turns(limit: u32) -> ErrorPayload {
     ErrorPayload::new(
@@ -72,23 +102,17 @@ pub(super) fn no_room_for_summary(needed: u64, room: u64) -> ErrorPayload {
     .detail("available", room)
 }
 
-pub(super) fn output_limit(limit: u64) -> ErrorPayload {
-    ErrorPayload::new(
-        ErrorCode::ProviderError,
-        format!(
-            "the answer was cut at the output limit of {limit} tokens again and again. Raise model.max_output_tokens"
-        ),
-    )
-    .detail("kind", "max_output_tokens_recovery")
+pub(super) fn output_limit(limit: &OutputLimit) -> ErrorPayload {
+    let (at, advice) = limit.words();
+    ErrorPayload::new(ErrorCode::ProviderError, format!("the answer was cut at {at}, again and again. {advice}"))
+        .detail("kind", "max_output_tokens_recovery")
 }
 
-pub(super) fn output_limit_in_call(limit: u64) -> ErrorPayload {
+pub(super) fn output_limit_in_call(limit: &OutputLimit) -> ErrorPayload {
+    let (at, advice) = limit.words();
     ErrorPayload::new(
         ErrorCode::ProviderError,
-        format!(
-            "output limit reached while writing a tool call: {limit} tokens were not enough, again and again. \
-             Raise model.max_output_tokens and model.context_window"
-        ),
+        format!("the answer was cut while it wrote a tool call, at {at}, again and again. {advice}"),
     )
     .detail("kind", "max_output_tokens_recovery")
 }
@@ -136,12 +160,13 @@ pub(super) fn written_call(tool: &str, form: &str) -> ErrorPayload {
     .detail("tool", tool)
 }
 
-pub(super) fn only_thoughts(limit: u64) -> ErrorPayload {
+pub(super) fn only_thoughts(limit: &OutputLimit) -> ErrorPayload {
+    let (at, advice) = limit.words();
     ErrorPayload::new(
         ErrorCode::ProviderError,
         format!(
-            "the model spent its whole output limit of {limit} tokens on thinking, twice, and answered nothing. \
-             Raise model.max_output_tokens, or let it think less with the provider's options"
+            "the model was cut at {at}, while it was still thinking, twice, and answered nothing. {advice}, or let it think less \
+             with the provider's options"
         ),
     )
     .detail("kind", "empty")
@@ -179,4 +204,29 @@ pub(super) fn tool_loop(tool: &str, times: usize) -> ErrorPayload {
     )
     .detail("kind", "tool_loop")
     .detail("tool", tool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A cut answer names the keys that bound it, all of them, or the server where it stopped far below what was asked for.
+    #[test]
+    fn the_limit_that_bound_is_named() {
+        let keys = ["model.max_output_tokens", "context.reserve_output_tokens", "model.context_window"];
+        for bits in 1..8_u8 {
+            let is = |bit: u8| bits & (1 << bit) != 0;
+            let bound = OutputBound { max_output_tokens: is(0), reserve_output_tokens: is(1), window: is(2) };
+            for written in [5, 1_900, 2_048, 4_000] {
+                let limit = OutputLimit { asked: 2_048, bound, written };
+                for error in [output_limit(&limit), output_limit_in_call(&limit), only_thoughts(&limit)] {
+                    for (bit, key) in keys.iter().enumerate() {
+                        let expected = written > 5 && is(bit as u8);
+                        assert_eq!(error.message.contains(key), expected, "{written} {bound:?}: {}", error.message);
+                    }
+                    assert_eq!(error.message.contains("server"), written == 5, "{}", error.message);
+                }
+            }
+        }
+    }
 }

@@ -80,7 +80,11 @@ impl Limits {
             let limit = self.max_cost.filter(|limit| cost >= *limit)?;
             format!("the run cost {about}{cost:.4}, and runtime.max_cost is {limit}")
         };
-        let why = if spent.is_estimate() { " (estimated, since the server does not count all tokens)" } else { "" };
+        let why = if spent.is_estimate() {
+            " (estimated, since the server's counts are missing or cannot be right)"
+        } else {
+            ""
+        };
         let message = format!("{over}{why}; it can be resumed with a new message");
         let error = ErrorPayload::new(ErrorCode::Cancelled, message).detail("kind", "budget");
         Some(if spent.is_estimate() { error.detail("estimated", true) } else { error })

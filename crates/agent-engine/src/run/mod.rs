@@ -137,7 +137,8 @@ impl Run {
     /// Takes over a summary that an earlier run asked for and that is still being made, before this run starts.
     pub fn adopt(&mut self, mode: CompactMode, plan: CompactionPlan) -> JobNo {
         self.counts.job = self.counts.job.next();
-        self.job = Some(Job::open(self.counts.job, mode, plan));
+        let estimated = plan.tokens_before;
+        self.job = Some(Job::open(self.counts.job, mode, plan, estimated));
         self.counts.job
     }
 

@@ -32,7 +32,7 @@ pub(super) enum Verdict {
     Halved,
 }
 
-/// Counts below this teach nothing, in either direction.
+/// Counts below this teach nothing, in either direction; all that is looked at is whether they stay.
 const LEAST: u64 = 64;
 
 impl PromptCounts {
@@ -46,16 +46,19 @@ impl PromptCounts {
         learned: &mut Calibration,
     ) -> Verdict {
         let Prompt { epoch, estimated, expected } = prompt;
-        let Some(counted) = counted.filter(|counted| *counted >= LEAST) else { return Verdict::Plausible };
+        // Servers that count nothing leave it out, or say 0.
+        let Some(counted) = counted.filter(|counted| *counted > 0) else { return Verdict::Plausible };
+        // Not compared with what is expected: that follows a prompt that grows in small steps.
+        let stays = learned.stays_while_prompts_grow(estimated, counted);
+        if counted < LEAST {
+            return if stays && is_tiny(counted, expected) { Verdict::Odd } else { Verdict::Plausible };
+        }
         let before = self.last.filter(|(known, _)| *known == epoch).map(|(_, count)| count);
         let fell = match before {
             Some(before) => counted < percent(before, 90),
             None => counted < percent(expected, 60) && expected > window / 2,
         };
-        // Not compared with what is expected: that follows a prompt that grows in small steps.
-        let stays = learned.stays_while_prompts_grow(estimated, counted);
-        let fell = fell || stays;
-        if !fell {
+        if !fell && !stays {
             self.last = Some((epoch, counted));
             return Verdict::Plausible;
         }
@@ -63,6 +66,11 @@ impl PromptCounts {
         // A prompt that is far from filling the window had no reason to be cut.
         if is_half && expected >= percent(window, 60) { Verdict::Halved } else { Verdict::Odd }
     }
+}
+
+/// Whether a count is so little beside an estimate that it is no count of the same: no tokenizer is off by that much.
+pub(super) fn is_tiny(counted: u64, estimated: u64) -> bool {
+    counted < estimated / 4
 }
 
 fn percent(of: u64, share: u64) -> u64 {
@@ -104,6 +112,31 @@ mod tests {
         let prompt = Prompt { epoch: 1, estimated: 990, expected: 990 };
         let uncounted = PromptCounts::default().judge(prompt, None, 1000, &mut Calibration::default());
         assert_eq!(uncounted, Verdict::Plausible);
+    }
+
+    /// PRV-12: a tiny constant is no count of prompts that grow, whatever it is; tiny counts that differ are those of a server that counts
+    /// only what it had not cached, and small ones of small prompts are right.
+    #[test]
+    fn a_tiny_constant_is_noticed() {
+        for constant in [1, 2, 10, 42, 63, 64, 100] {
+            let (mut counts, mut learned) = (PromptCounts::default(), Calibration::default());
+            for n in 0..12_u64 {
+                let estimated = 600 + 700 * n;
+                let prompt = Prompt { epoch: 1, estimated, expected: learned.apply(estimated) };
+                let verdict = counts.judge(prompt, Some(constant), 32_768, &mut learned);
+                let expected = if n == 0 { Verdict::Plausible } else { Verdict::Odd };
+                assert_eq!(verdict, expected, "{constant} {estimated}");
+            }
+        }
+        let (mut counts, mut learned) = (PromptCounts::default(), Calibration::default());
+        for n in 0..12_u64 {
+            let prompt = Prompt { epoch: 1, estimated: 600 + 700 * n, expected: 600 + 700 * n };
+            assert_eq!(counts.judge(prompt, Some(10 + n % 5), 32_768, &mut learned), Verdict::Plausible);
+        }
+        for (estimated, counted) in [(30, 40), (40, 40), (60, 40), (90, 40)] {
+            let prompt = Prompt { epoch: 2, estimated, expected: estimated };
+            assert_eq!(counts.judge(prompt, Some(counted), 32_768, &mut learned), Verdict::Plausible, "{estimated}");
+        }
     }
 
     /// FND-45, PRV-12: a count that stays where it is while prompts grow, in steps of any size and in runs of their own, is that of a

@@ -7,14 +7,17 @@ use agent_protocol::{
     ModelFault, ModelMessage, NodeId, NodeType, Object, Reply, Role, StopKind, ToolCall, ToolClass, bounded_name,
 };
 
+use super::errors::OutputLimit;
 use super::prompt_counts::{Prompt, Verdict};
 use super::said::has_text;
 use super::tools::Called;
 use super::{Out, Phase, RequestNo, Run, Sources, Target, Write, errors};
 use crate::batch::{Batch, Slot, SlotState};
+use crate::budget::OutputBound;
 use crate::compose::{Overflow, dynamic_tokens};
 use crate::loops::LoopWindow;
 use crate::notes;
+use crate::tokens::TokenCounter;
 use crate::written_calls::WrittenCall;
 
 impl Run {
@@ -25,8 +28,8 @@ impl Run {
         match self.phase {
             Phase::Streaming { estimated } => {
                 self.usage.add(&reply.usage);
-                self.spent.add(self.calibration.apply(estimated), &reply);
                 let verdict = self.judge_count(estimated, &reply);
+                self.spent.add(self.calibration.apply(estimated), verdict != Verdict::Odd, &reply);
                 if verdict == Verdict::Halved && self.cut_prompt(estimated, &reply, out) {
                     return;
                 }
@@ -92,7 +95,7 @@ impl Run {
             let only_thoughts = reply.metadata.contains_key(ModelMessage::REASONING);
             let error = match reply.stop.kind {
                 _ if reply.metadata.contains_key(Reply::UNCLOSED_THINKING) => errors::unclosed_thoughts(),
-                StopKind::MaxTokens if only_thoughts => errors::only_thoughts(self.output_limit()),
+                StopKind::MaxTokens if only_thoughts => errors::only_thoughts(&self.output_limit(reply)),
                 _ => errors::empty(&reply.stop),
             };
             return self.conclude(EndReason::Failed, Some(error), out);
@@ -108,11 +111,12 @@ impl Run {
         if let Some(call) = self.written_call(&reply) {
             return self.on_written_call(reply, &call, out);
         }
+        let limit = self.output_limit(&reply);
         let node = self.append_reply(reply, out);
         match stop {
             StopKind::MaxTokens => {
                 self.answer.push(node);
-                self.go_on(out);
+                self.go_on(&limit, out);
             }
             StopKind::ContentFilter => self.conclude(EndReason::Failed, Some(errors::filtered()), out),
             StopKind::EndTurn | StopKind::ToolUse | StopKind::StopSequence | StopKind::Error => {
@@ -136,9 +140,9 @@ impl Run {
     }
 
     /// RUN-7: ask the model to go on, but not for ever.
-    fn go_on(&mut self, out: &mut Out) {
+    fn go_on(&mut self, limit: &OutputLimit, out: &mut Out) {
         if self.counts.continuations >= self.limits.continuations {
-            let error = errors::output_limit(self.output_limit());
+            let error = errors::output_limit(limit);
             return self.conclude(EndReason::MaxOutputTokensRecovery, Some(error), out);
         }
         self.counts.continuations += 1;
@@ -153,10 +157,11 @@ impl Run {
         self.answer.clear();
         let reply = self.with_own_ids(reply);
         let slots: Vec<_> = reply.tool_calls().map(|call| self.slot(call)).collect();
+        let limit = self.output_limit(&reply);
         let node = self.append_reply(reply, out);
         let batch = Batch::new(node, slots);
         match stop {
-            StopKind::MaxTokens => return self.refuse_cut_calls(batch, out),
+            StopKind::MaxTokens => return self.refuse_cut_calls(batch, &limit, out),
             StopKind::ContentFilter => return self.refuse_filtered_calls(&batch, out),
             StopKind::EndTurn | StopKind::ToolUse | StopKind::StopSequence | StopKind::Error => {}
         }
@@ -166,11 +171,11 @@ impl Run {
     }
 
     /// No call of a cut reply runs; each is told why (RUN-7).
-    fn refuse_cut_calls(&mut self, batch: Batch, out: &mut Out) {
-        let limit = self.output_limit();
-        let error = ErrorPayload::new(ErrorCode::Cancelled, notes::cut_call(limit))
+    fn refuse_cut_calls(&mut self, batch: Batch, limit: &OutputLimit, out: &mut Out) {
+        let asked = limit.asked;
+        let error = ErrorPayload::new(ErrorCode::Cancelled, notes::cut_call(asked))
             .detail("kind", "max_output_tokens")
-            .detail("limit", limit);
+            .detail("limit", asked);
         for slot in &batch.slots {
             self.write_result(&Called::of(slot), &super::tools::failed(error.clone()), out);
         }
@@ -191,8 +196,19 @@ impl Run {
         self.conclude(EndReason::Failed, Some(errors::filtered()), out);
     }
 
-    fn output_limit(&self) -> u64 {
-        self.sources.as_ref().map_or(0, |sources| sources.budgets.output)
+    /// The limit at which this reply was cut, if it was.
+    fn output_limit(&self, reply: &Reply) -> OutputLimit {
+        let (asked, bound) = self
+            .sources
+            .as_ref()
+            .map_or((0, OutputBound::default()), |sources| (sources.budgets.output, sources.budgets.output_bound));
+        let counted = reply.usage.output_tokens.unwrap_or(0);
+        let written = match counted {
+            // Of thoughts not all may be shown.
+            0 if reply.content.is_empty() => asked,
+            _ => counted.max(TokenCounter.reply(reply)),
+        };
+        OutputLimit { asked, bound, written }
     }
 
     fn slot(&self, call: &ToolCall) -> Slot {
@@ -263,10 +279,15 @@ impl Run {
         }
         let Phase::Streaming { estimated } = self.phase else { return };
         if let Some(partial) = partial.as_ref().filter(|partial| !partial.content.is_empty()) {
-            self.spent.add(self.calibration.apply(estimated), partial);
+            self.spent.add(self.calibration.apply(estimated), true, partial);
         }
         match fault {
-            ModelFault::Overflow => self.on_overflow(estimated, &error, out),
+            ModelFault::Overflow => {
+                // Only where the window was full in the middle of an answer.
+                self.note_what_was_shown(partial.as_ref());
+                self.store_partial(partial, "partial", out);
+                self.on_overflow(estimated, &error, out);
+            }
             ModelFault::Retryable if self.counts.model_retries < self.limits.model_retries => {
                 self.counts.model_retries += 1;
                 self.note_what_was_shown(partial.as_ref());

@@ -168,3 +168,39 @@ fn unclosed_thoughts_name_the_option() {
     let Some(Effect::Finish { error: Some(error), .. }) = effects.last() else { panic!("{effects:?}") };
     assert!(error.message.contains("inline_thinking = false"), "{}", error.message);
 }
+
+/// DEC-226: `max_tokens` and `max_cost` are held against a server that says the same small counts of each request.
+#[test]
+fn limits_hold_with_constant_counts() {
+    let price = Price { input: 1e6, cache_read: 0.0, cache_write: 0.0, output: 1e6 };
+    for (max_tokens, max_cost) in [(Some(6_000), None), (None, Some(6_000.0))] {
+        for (input, output) in [(42, 1), (1, 1), (64, 1), (100, 1), (300, 2)] {
+            let mut script = Script::new();
+            script.messages = 20_000;
+            script.run.limits =
+                Limits { max_turns: 100, max_tokens, max_cost, price: Some(price), ..Limits::default() };
+            script.play(&format!("start {}; sources", "word ".repeat(400)));
+            let mut sent = 0;
+            for turn in 1.. {
+                assert!(turn < 40, "the limit is not held");
+                let super::Phase::Streaming { estimated } = script.run.phase else {
+                    panic!("{}", script.run.describe())
+                };
+                assert!(sent < 7_000, "{input} {output}: the limit is not held");
+                sent += estimated;
+                let mut done = script.input("calls", &format!("look:c{turn}={turn}"));
+                if let Input::ModelDone { reply, .. } = &mut done {
+                    (reply.usage.input_tokens, reply.usage.output_tokens) = (Some(input), Some(output));
+                }
+                script.run.step(done);
+                script.play(&format!("ready c{turn}; allow c{turn}; done c{turn} {}", "word ".repeat(150)));
+                let effects = script.run.step(script.input("sources", ""));
+                if let Some(Effect::Finish { error: Some(error), .. }) = effects.last() {
+                    assert_eq!(error.details["kind"], "budget", "{error:?}");
+                    assert_eq!(error.details["estimated"], true, "{error:?}");
+                    break;
+                }
+            }
+        }
+    }
+}

@@ -1,7 +1,9 @@
-//! What the requests of a run used, for its limits (DEC-18): the provider's counts, and estimates where it counts nothing.
+//! What the requests of a run used, for its limits (DEC-18): the provider's counts, and estimates where it counts nothing
+//! or what cannot be the count.
 
 use agent_protocol::{Reply, Usage};
 
+use super::prompt_counts::is_tiny;
 use crate::tokens::TokenCounter;
 
 /// Tokens so far.
@@ -12,8 +14,9 @@ pub(super) struct Spent {
 }
 
 impl Spent {
-    /// A request came to this reply, or to the part of it that arrived. `prompt` is the estimate of the prompt.
-    pub(super) fn add(&mut self, prompt: u64, reply: &Reply) {
+    /// A request came to this reply, or to the part of it that arrived. `prompt` is the estimate of the prompt. `is_counted`: nothing
+    /// else speaks against the server's count of it.
+    pub(super) fn add(&mut self, prompt: u64, is_counted: bool, reply: &Reply) {
         let mut used = reply.usage.clone();
         // Servers that count nothing leave the fields out, or say 0.
         let counted = |tokens: Option<u64>| tokens.filter(|tokens| *tokens > 0);
@@ -22,6 +25,9 @@ impl Spent {
         let written = TokenCounter.reply(reply);
         let output = output.or_else(|| total.zip(input).map(|(total, input)| total.saturating_sub(input)));
         let input = input.or_else(|| total.map(|total| total.saturating_sub(output.unwrap_or(written))));
+        // A server that says the same of each request would let a run go on for ever.
+        let input = input.filter(|input| is_counted && !is_tiny(*input, prompt));
+        let output = output.filter(|output| !is_tiny(*output, written));
         self.is_estimate |= input.is_none() || (output.is_none() && written > 0);
         let (input, output) = (input.unwrap_or(prompt), output.unwrap_or(written));
         used.input_tokens = Some(input);
@@ -50,9 +56,41 @@ mod tests {
         let mut spent = Spent::default();
         let usage = Usage { input_tokens: input, output_tokens: output, total_tokens: total, ..Usage::default() };
         let content = vec![ContentBlock::text("x".repeat(24))];
-        spent.add(100, &Reply { content, usage, stop: StopReason::new(StopKind::EndTurn), metadata: Object::new() });
+        spent.add(
+            100,
+            true,
+            &Reply { content, usage, stop: StopReason::new(StopKind::EndTurn), metadata: Object::new() },
+        );
         let sum = spent.usage();
         (sum.input_tokens.unwrap(), sum.output_tokens.unwrap(), sum.total_tokens.unwrap(), spent.is_estimate())
+    }
+
+    /// DEC-226: a count that is tiny beside the estimate, or that something speaks against, is none.
+    #[test]
+    fn what_cannot_be_the_count_is_estimated() {
+        let reply = |input, output, total| Reply {
+            content: vec![ContentBlock::text("x".repeat(2_000))],
+            usage: Usage { input_tokens: input, output_tokens: output, total_tokens: total, ..Usage::default() },
+            stop: StopReason::new(StopKind::EndTurn),
+            metadata: Object::new(),
+        };
+        for (is_counted, counts, expected) in [
+            (true, (Some(42), Some(1), None), (8_000, 504, 8_504, true)),
+            (true, (Some(42), Some(1), Some(43)), (8_000, 504, 8_504, true)),
+            (true, (None, None, Some(43)), (8_000, 504, 8_504, true)),
+            (true, (Some(5_000), Some(1), None), (5_000, 504, 5_504, true)),
+            (true, (Some(42), Some(900), None), (8_000, 900, 8_900, true)),
+            (true, (Some(5_000), Some(400), None), (5_000, 400, 5_400, false)),
+            (true, (Some(30_000), Some(4_000), None), (30_000, 4_000, 34_000, false)),
+            (false, (Some(5_000), Some(400), None), (8_000, 400, 8_400, true)),
+        ] {
+            let mut spent = Spent::default();
+            spent.add(8_000, is_counted, &reply(counts.0, counts.1, counts.2));
+            let sum = spent.usage();
+            let found = (sum.input_tokens.unwrap(), sum.output_tokens.unwrap(), sum.total_tokens.unwrap());
+            let (input, output, total, is_estimate) = expected;
+            assert_eq!((found, spent.is_estimate()), ((input, output, total), is_estimate), "{is_counted} {counts:?}");
+        }
     }
 
     /// FND-44: each count that is missing, or 0, is estimated, and only those.

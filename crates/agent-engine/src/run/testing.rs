@@ -41,6 +41,7 @@ pub(super) fn sources_of(variant: usize, messages: u64) -> Sources {
             window: messages * 2,
             fixed: 10,
             output: 77,
+            output_bound: crate::OutputBound { max_output_tokens: true, ..crate::OutputBound::default() },
             dynamic: 0,
             messages,
             compact_at: messages * 3 / 4,

@@ -357,5 +357,5 @@ fn thinking_may_use_up_the_limit() {
     let input = script.input("only-thinks", "");
     let effects = script.run.step(input);
     let Some(Effect::Finish { error: Some(error), .. }) = effects.last() else { panic!("{effects:?}") };
-    assert!(error.message.contains("output limit of 77 tokens on thinking"), "{}", error.message);
+    assert!(error.message.contains("output limit of 77 tokens, while it was still thinking"), "{}", error.message);
 }
