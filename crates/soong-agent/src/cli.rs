@@ -55,7 +55,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The answer goes to stdout, everything else to stderr: `soong-agent run … > answer.md` holds just
-the answer. Permission questions are answered on the terminal, or by a script on stdin.
+the answer. Permission questions are answered on the terminal, or by a script on stdin. In a loop
+that reads lines use `</dev/null`: a line such as `1` would be taken for an answer.
 
 Examples:
   soong-agent run \"Explain src/main.rs\"
