@@ -21,7 +21,7 @@ pub(crate) const WRITTEN_CALL: &str = "written_call";
 pub(crate) fn written_call(tool: &str) -> String {
     format!(
         "Your last reply holds a call of {tool} that is written as text, so nothing was run. Make it as a real tool call now. If it is \
-         meant for the user to read, say so in words before and after it."
+         an example for the user to read, say so in front of it, and put it in a code block."
     )
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::names::Names;
+use super::names::{Names, is_name};
 
 /// Keys that hold a tool's name.
 const NAMES: [&str; 8] =
@@ -37,6 +37,34 @@ pub(super) fn call<'n, 't>(text: &'t str, names: &Names<'n>) -> Option<(&'n str,
         Ok(value) => Some((in_value(&value, names, DEEPEST)?, rest)),
         Err(_) => Some((in_words(body, names)?, rest)),
     }
+}
+
+/// The name in a text that begins with a call as JSON that is whole, a name and its arguments, of whatever tool; and what follows.
+pub(super) fn whole_call(text: &str) -> Option<(String, &str)> {
+    if !text.starts_with(['{', '[']) {
+        return None;
+    }
+    let (body, rest) = balanced(text);
+    let mut value: &Value = &serde_json::from_str(body).ok()?;
+    for _ in 0..DEEPEST {
+        let fields = match value {
+            Value::Array(items) => {
+                value = items.first()?;
+                continue;
+            }
+            Value::Object(fields) => fields,
+            _ => return None,
+        };
+        let is_arguments =
+            |value: &Value| value.is_object() || value.as_str().is_some_and(|text| text.starts_with('{'));
+        let name = NAMES.iter().find_map(|key| fields.get(*key)?.as_str());
+        if let Some(name) = name {
+            let has_arguments = ARGUMENTS.iter().any(|key| fields.get(*key).is_some_and(is_arguments));
+            return (has_arguments && !is_definition(fields) && is_name(name)).then(|| (name.to_owned(), rest));
+        }
+        value = WRAPPERS.iter().find_map(|key| fields.get(*key))?;
+    }
+    None
 }
 
 fn in_value<'n>(value: &Value, names: &Names<'n>, depth: usize) -> Option<&'n str> {

@@ -26,6 +26,10 @@ impl<'n> Names<'n> {
         Self(tools.map(name).collect())
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The tool that is meant, in whatever spelling: with prefixes, without its first part, with a number behind it.
     pub(super) fn find(&self, said: &str) -> Option<&'n str> {
         let said = said.trim().trim_matches(['"', '\'', '`']);
@@ -54,6 +58,13 @@ impl<'n> Names<'n> {
     fn whole(&self, said: &str) -> Option<&'n str> {
         self.0.iter().find(|name| name.whole == said && !said.is_empty()).map(|name| name.canonical)
     }
+}
+
+/// Whether a text can be the name of a tool, of this run or not.
+pub(super) fn is_name(said: &str) -> bool {
+    said.len() <= MOST_BYTES
+        && said.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && said.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'))
 }
 
 /// Letters and digits only, since each API has its own characters for the dot.

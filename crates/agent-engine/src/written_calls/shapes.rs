@@ -27,7 +27,7 @@ pub(super) enum Needs {
 }
 
 /// Marks and words that may stand one behind the other.
-const MOST_MARKS: usize = 12;
+pub(super) const MOST_MARKS: usize = 12;
 /// Longest mark, in bytes.
 const LONGEST_MARK: usize = 200;
 /// Parts of marks' names, letters and digits only, by which a call is expected behind them.
@@ -62,7 +62,7 @@ const INNER_MARKS: [&str; 13] = [
     "action",
 ];
 /// Words that stand there.
-const INNER_WORDS: [&str; 12] = [
+pub(super) const INNER_WORDS: [&str; 12] = [
     "commentary",
     "analysis",
     "assistant",
@@ -85,10 +85,10 @@ const ARGUMENT_LABELS: [&str; 6] = ["actioninput", "arguments", "parameters", "a
 /// What code fences say that hold calls.
 const LANGUAGES: [&str; 6] = ["toolcode", "toolcall", "toolcalls", "tool", "functioncall", "tooluse"];
 
-const MARKED: &str = "between marks of a call";
+pub(super) const MARKED: &str = "between marks of a call";
 const TAG: &str = "in a tag that names it";
 const LABELLED: &str = "in labelled lines";
-const JSON: &str = "as JSON";
+pub(super) const JSON: &str = "as JSON";
 const CODE: &str = "as code";
 
 /// Whether a code fence of this language is for calls.
@@ -137,7 +137,7 @@ pub(super) fn call_at<'n, 't>(text: &'t str, names: &Names<'n>) -> Option<Shape<
 }
 
 /// A call behind marks: `<tool_call>`, `[TOOL_CALLS]`, `<|python_tag|>`, `<function=…>`, `functools[…]` and their kin.
-fn marked<'n, 't>(text: &'t str, names: &Names<'n>) -> Option<Shape<'n, 't>> {
+pub(super) fn marked<'n, 't>(text: &'t str, names: &Names<'n>) -> Option<Shape<'n, 't>> {
     let shape = |tool, form, rest| Shape { tool, form, needs: Needs::End, rest };
     // Some servers take the marks out and leave the words.
     let begins_with_words = ["commentary to=", "to=functions.", ">>>"].iter().any(|words| text.starts_with(words));
@@ -184,7 +184,7 @@ fn marked<'n, 't>(text: &'t str, names: &Names<'n>) -> Option<Shape<'n, 't>> {
 }
 
 /// What stands between the brackets of a mark at the beginning of a text, and what follows it.
-fn mark(text: &str) -> Option<(&str, &str)> {
+pub(super) fn mark(text: &str) -> Option<(&str, &str)> {
     let close = match text.as_bytes().first()? {
         b'<' => '>',
         b'[' => ']',
@@ -203,7 +203,7 @@ fn mark(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The tool's name in a tag: `function=NAME`, `invoke name="NAME"`.
-fn attribute(content: &str) -> Option<&str> {
+pub(super) fn attribute(content: &str) -> Option<&str> {
     let head = content.find(|c: char| c.is_whitespace() || c == '=')?;
     let kind = loose(content[..head].rsplit([':', '｜', '|']).next()?);
     if !NAMED_TAGS.contains(&kind.as_str()) {
@@ -215,7 +215,7 @@ fn attribute(content: &str) -> Option<&str> {
 }
 
 /// The word that a text begins with, as names of tools are made.
-fn word(text: &str) -> Option<(&str, &str)> {
+pub(super) fn word(text: &str) -> Option<(&str, &str)> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
     let end = text.find(|c: char| !is_part(c)).unwrap_or(text.len());
     (end > 0).then(|| text.split_at(end))

@@ -153,6 +153,125 @@ fn calls_of_all_families_are_found() {
     assert!(tried > 3_000, "{tried}");
 }
 
+/// Whether a family has marks that nothing but calls have, by what its form begins with.
+fn has_marks(form: &str) -> bool {
+    let shared = ["<tool name=", "functions", ">>>"];
+    form.starts_with(['<', '['])
+        && !form.starts_with("[{")
+        && !form.starts_with("[§")
+        && !shared.iter().any(|begin| form.starts_with(begin))
+        || form.starts_with("functools")
+}
+
+/// What models write behind a call that they only wrote: its end, and a result that they made up.
+const MADE_UP: [&str; 6] = [
+    "I created b.txt.",
+    "The file b.txt has been written.",
+    "Done! b.txt holds it now.",
+    "<tool_response>\n{\"ok\": true}\n</tool_response>\n\nAll is well: the file exists.",
+    "Output:\n```\nok\n```\nThe command succeeded.",
+    "die Datei ist angelegt.",
+];
+
+/// RUN-9: marks of a call make one wherever they stand outside of code, with words in front of it and a made-up result behind it, of
+/// tools of the run and of others; without marks words decide.
+#[test]
+fn calls_with_made_up_results_are_found() {
+    let mut tried = 0;
+    for (family, form) in FORMS.iter().filter(|(_, form)| has_marks(form)) {
+        for tool in TOOLS {
+            for before in
+                ["", "I will create it.\n", "First I look.\n\n- then I write\n\n", &"A long plan.\n".repeat(60)]
+            {
+                for behind in MADE_UP {
+                    let text = format!("{before}{}\n\n{behind}", form.replace('§', &tool.replace('.', "__")));
+                    tried += 1;
+                    assert_eq!(found(&text).as_deref(), Some(tool), "{family}: {text}");
+                }
+            }
+        }
+    }
+    assert!(tried > 3_000, "{tried}");
+    // A colon leads to a call as well, wherever its arguments end.
+    for (family, form) in FORMS.iter().filter(|(_, form)| has_marks(form)) {
+        let text = format!("I will create it:\n{}\n\nI created b.txt.", form.replace('§', "deploy"));
+        assert_eq!(found(&text).as_deref(), Some("deploy"), "{family}: {text}");
+    }
+    // The mark may end the line of the words.
+    let text = "I will create it. <tool_call>\n{\"name\": \"deploy\", \"arguments\": {}}\n</tool_call>\nI created it.";
+    assert_eq!(found(text).as_deref(), Some("deploy"));
+}
+
+/// RUN-9: between marks the name does not matter, as long as arguments follow it; where the run has no tools, nothing is a call.
+#[test]
+fn marked_calls_of_unknown_tools_are_found() {
+    let call = "{\"name\": \"§\", \"arguments\": {\"command\": \"ls\"}}";
+    let forms = [
+        format!("<tool_call>{call}</tool_call>"),
+        format!("<tool_call>\n{call}\n</tool_call>"),
+        format!("[TOOL_CALLS] [{call}]"),
+        format!("<|tool_call|>[{call}]<|/tool_call|>"),
+        format!("<function_calls>{call}</function_calls>"),
+        "[TOOL_CALLS]§[ARGS]{\"command\": \"ls\"}".to_owned(),
+        "<function=§>\n<parameter=command>\nls\n</parameter>\n</function>".to_owned(),
+        "<tool_call>\n<function=§>\n<parameter=command>\nls\n</parameter>\n</function>\n</tool_call>".to_owned(),
+        "<invoke name=\"§\">\n<parameter name=\"command\">ls</parameter>\n</invoke>".to_owned(),
+        "<tool_call>§\n<arg_key>command</arg_key>\n<arg_value>ls</arg_value>\n</tool_call>".to_owned(),
+        "<|channel|>commentary to=§ <|constrain|>json<|message|>{\"command\": \"ls\"}<|call|>".to_owned(),
+    ];
+    for name in ["bash", "get_weather", "code.reed_file", "str_replace_editor"] {
+        for form in &forms {
+            let call = form.replace('§', name);
+            let texts = [
+                call.clone(),
+                format!("I will look.\n{call}"),
+                format!("I will look.\n\n{call}\n\nIt holds two files."),
+            ];
+            for text in texts {
+                assert_eq!(found(&text).as_deref(), Some(name), "{text}");
+                assert_eq!(find_written_call(&text, false, std::iter::empty()), None);
+            }
+            for text in [
+                format!("```\n{call}\n```\nThat is what the server sent."),
+                format!("Such a server leaves `{call}` in the text."),
+                format!("For example:\n{call}\nIt is not parsed."),
+                format!("The log has this line:\n{call}\nand nothing else."),
+                format!("> {}\n\nThat is from the log.", call.replace('\n', "\n> ")),
+            ] {
+                assert_eq!(found(&text), None, "{text}");
+            }
+        }
+    }
+}
+
+/// RUN-9: a fence that holds nothing but a call of a tool of the run is one before a made-up result; before an explanation it is not,
+/// nor for any other tool, nor with anything else in the fence.
+#[test]
+fn fenced_calls_with_made_up_results_are_found() {
+    for language in ["json", "", "tool_call", "JSON"] {
+        for name in ["code__read_file", "code.read_file", "read_file"] {
+            for arguments in ["arguments", "parameters", "input"] {
+                let call = format!("{{\"name\": \"{name}\", \"{arguments}\": {{\"path\": \"b.txt\"}}}}");
+                for behind in MADE_UP {
+                    for before in ["", "I will do it.\n\n"] {
+                        let text = format!("{before}```{language}\n{call}\n```\n\n{behind}");
+                        assert_eq!(found(&text).as_deref(), Some("code.read_file"), "{text}");
+                    }
+                }
+                for text in [
+                    format!("```{language}\n{call}\n```\nThat is what is sent."),
+                    format!("```{language}\n{call}\n```\nThe `path` argument is relative to the project."),
+                    format!("It looks like this:\n```{language}\n{call}\n```\nThe file is then read."),
+                    format!("```{language}\n{}\n```\nThe file is read.", call.replace(name, "get_weather")),
+                    format!("```{language}\n[{{\"log\": 1}}, {call}]\n```\nThe file is read."),
+                ] {
+                    assert_eq!(found(&text), None, "{text}");
+                }
+            }
+        }
+    }
+}
+
 /// FND-41: wherever a call was cut at the output limit behind its tool's name, it is one.
 #[test]
 fn calls_that_were_cut_are_found() {
@@ -173,6 +292,10 @@ fn calls_that_were_cut_are_found() {
 fn text_about_calls_is_an_answer() {
     for (_, form) in FORMS.iter().chain(WHOLE_NAMES) {
         for name in ["get_weather", "code.reed_file", "files", "code", "§"] {
+            // Marks stand for a call of any name.
+            if has_marks(form) && name != "§" {
+                continue;
+            }
             assert_eq!(found(&form.replace('§', name)), None, "{form} of {name}");
         }
         assert_eq!(find_written_call(&form.replace('§', "code.read_file"), false, std::iter::empty()), None);
