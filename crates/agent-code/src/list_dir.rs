@@ -162,6 +162,9 @@ fn note(pass: &Pass, limit: usize) -> Option<String> {
     if pass.entries.iter().any(|entry| entry.lossy) {
         notes.push("names with \\xNN hold bytes that are no text: only code.run_command reaches them".to_owned());
     }
+    if pass.entries.iter().any(|entry| !entry.lossy && entry.path.contains("\\x5C")) {
+        notes.push("\\x5C in a name stands for a backslash: write the backslash itself to name it".to_owned());
+    }
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 
