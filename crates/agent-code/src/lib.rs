@@ -21,6 +21,8 @@ mod edit_file;
 mod fail;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
+#[cfg(test)]
+mod known_secrets_tests;
 mod list_dir;
 mod name;
 mod next_call;

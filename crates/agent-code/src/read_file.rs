@@ -92,11 +92,11 @@ fn read(file: &OpenFile, shown: String, wanted: Wanted, context: &CallContext) -
     let (page, version) = match small {
         Some(content) => {
             let version = FileVersion::Content(hash(&content));
-            (Page::read(Cursor::new(content), wanted).map_err(failed)?, version)
+            (Page::read(Cursor::new(content), wanted, &context.secrets).map_err(failed)?, version)
         }
         None => {
             let source = FromStart { file: &file.file, offset: 0, end: end(file), cancel: &context.cancel };
-            (Page::read(source, wanted).map_err(failed)?, FileVersion::Stamp(stamp(&file.stat)))
+            (Page::read(source, wanted, &context.secrets).map_err(failed)?, FileVersion::Stamp(stamp(&file.stat)))
         }
     };
     context.versions.read(file.path(), version);

@@ -231,7 +231,7 @@ impl Searching {
     fn file(&self, file: &OpenFile, limit: usize) -> Searched {
         let shown = self.workspace.show(file.path());
         let collector = Collector::new(limit, self.query.readings.is_some());
-        let mut search = FileSearch::new(&self.query, limit + 1, MAX_NAMED_LINE);
+        let mut search = FileSearch::new(&self.query, &self.context.secrets, limit + 1, MAX_NAMED_LINE);
         collector.add(file.path(), search_named(file, &shown, &mut search, &self.stop(None)));
         Searched { passed: Passed::of(collector.finish()), notes: Vec::new(), nothing: None }
     }
@@ -264,6 +264,7 @@ impl Searching {
             folder,
             glob: self.files.as_ref(),
             query: &self.query,
+            secrets: &self.context.secrets,
             ignore,
             limit,
             stop: self.stop(None),
@@ -283,6 +284,7 @@ impl Searching {
             folder,
             glob: self.files.as_ref(),
             query: &self.query,
+            secrets: &self.context.secrets,
             ignore: IgnoreFiles::None,
             limit: MOST,
             stop: self.stop(Some(Instant::now() + SECOND_LOOK)),

@@ -2,6 +2,7 @@
 
 mod forms;
 mod json;
+mod piece;
 mod placeholder;
 mod question;
 pub(crate) mod stream;
@@ -29,8 +30,8 @@ pub struct SecretsError {
 /// The secret values this process knows (of the variables named by `api_key_env` and the like), ready to be replaced by
 /// `[secret NAME]` wherever they turn up.
 ///
-/// Found as they are and in the forms they take inside other formats: JSON strings, URLs and HTML forms. Not found: base64
-/// of a text around them, a value cut into pieces, a hash. Cloning is cheap.
+/// Found as they are and in the forms they take inside other formats: JSON strings, URLs and HTML forms. Not found: base64,
+/// hex or a hash of them, escapes of letters that need none, a value cut into pieces. Cloning is cheap.
 #[derive(Clone)]
 pub struct KnownSecrets(Arc<Inner>);
 
@@ -86,6 +87,20 @@ impl KnownSecrets {
         let search = (!patterns.is_empty()).then(|| search(&patterns)).transpose()?;
         let longest = patterns.iter().map(Vec::len).max().unwrap_or(0);
         Ok(Self(Arc::new(Inner { search, markers, patterns, longest, placeholders, names, ignored })))
+    }
+
+    /// No values: everything stays as it is.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(Arc::new(Inner {
+            search: None,
+            markers: Vec::new(),
+            patterns: Vec::new(),
+            longest: 0,
+            placeholders: Placeholders::default(),
+            names: Vec::new(),
+            ignored: Vec::new(),
+        }))
     }
 
     /// Whether there is nothing to look for.

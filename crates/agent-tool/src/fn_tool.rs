@@ -6,6 +6,7 @@ use agent_policy::Facts;
 use agent_protocol::{
     ContentBlock, ErrorCode, ErrorPayload, JsonBlock, Object, Permission, ToolClass, ToolDefinition, ToolResult,
 };
+use agent_redact::within::in_text;
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 
@@ -200,11 +201,13 @@ async fn fitted(value: Value, name: &str, context: CallContext) -> ToolOutput {
 }
 
 async fn stored(value: Value, name: &str, context: CallContext) -> ToolOutput {
-    let whole = match value {
+    let mut whole = match value {
         Value::String(text) => text,
         // By lines, as it is read on by lines.
         other => format!("{other:#}"),
     };
+    // The cut may go through a secret: it goes first.
+    let redacted = in_text(&context.secrets, &mut whole);
     let (size, head) = (whole.len(), whole[..whole.floor_char_boundary(HEAD.min(context.result_bytes))].to_owned());
     let kept = tokio::task::spawn_blocking(move || store_result(&whole, "result.json", ARTIFACT_MAX, &context)).await;
     let (artifact_id, summary) = match kept {
@@ -216,7 +219,8 @@ async fn stored(value: Value, name: &str, context: CallContext) -> ToolOutput {
         Err(_) => (None, format!("{size} bytes, of which only the head could be kept: {head}")),
     };
     let block = ContentBlock::Json(JsonBlock { data: None, summary: Some(summary), artifact_id });
-    ToolOutput { content: vec![block], ..ToolOutput::default() }.summary(format!("{name}: {size} bytes"))
+    let output = ToolOutput { content: vec![block], ..ToolOutput::default() }.summary(format!("{name}: {size} bytes"));
+    if redacted { output.with(ToolOutput::REDACTED, true) } else { output }
 }
 
 #[cfg(test)]

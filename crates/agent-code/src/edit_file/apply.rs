@@ -4,6 +4,7 @@ mod ends;
 
 use std::ops::Range;
 
+use agent_redact::KnownSecrets;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -67,7 +68,8 @@ fn named(lines: &[usize]) -> String {
 }
 
 /// Applies edits in their order, each to what the one before left.
-pub(crate) fn apply(original: &[u8], edits: &[Edit]) -> Result<Applied, ApplyError> {
+/// Why they do not apply is told without the secrets.
+pub(crate) fn apply(original: &[u8], edits: &[Edit], secrets: &KnownSecrets) -> Result<Applied, ApplyError> {
     let mut text = original.to_vec();
     let (mut replacements, mut regions) = (0, Regions::default());
     for (index, edit) in edits.iter().enumerate() {
@@ -77,7 +79,7 @@ pub(crate) fn apply(original: &[u8], edits: &[Edit]) -> Result<Applied, ApplyErr
         if edit.old == edit.new {
             return Err(ApplyError::Pointless { edit: index, reason: "old and new are the same" });
         }
-        replacements += apply_one(&mut text, edit, index, original, &mut regions)?;
+        replacements += apply_one(&mut text, edit, index, original, &mut regions, secrets)?;
     }
     if text == original {
         return Err(ApplyError::Pointless {
@@ -94,11 +96,12 @@ fn apply_one(
     index: usize,
     original: &[u8],
     regions: &mut Regions,
+    secrets: &KnownSecrets,
 ) -> Result<usize, ApplyError> {
     let search = Search::of(text, edit);
     let places = search.places();
     if places.is_empty() {
-        return Err(why_missing(text, edit, index, original));
+        return Err(why_missing(text, edit, index, original, secrets));
     }
     if places.len() > 1 && !edit.replace_all {
         let lines = lines_of(text, &places[..places.len().min(MAX_NAMED)]);
@@ -183,14 +186,14 @@ fn lines_of(text: &[u8], places: &[Range<usize>]) -> Vec<usize> {
     lines.collect()
 }
 
-fn why_missing(text: &[u8], edit: &Edit, index: usize, original: &[u8]) -> ApplyError {
+fn why_missing(text: &[u8], edit: &Edit, index: usize, original: &[u8], secrets: &KnownSecrets) -> ApplyError {
     let (hint, near) = if text != original && Search::of(original, edit).is_found() {
         (": an earlier edit of this call changed that text".to_owned(), None)
     } else {
-        let near = hint::find(text, &edit.old);
+        let near = hint::find(text, &edit.old, secrets);
         let words = near.as_ref().and_then(|near| near.words.as_deref()).map(|words| format!(": {words}"));
         // Lines count as they are in the file.
-        let near = if text == original { near } else { hint::find(original, &edit.old) };
+        let near = if text == original { near } else { hint::find(original, &edit.old, secrets) };
         (words.unwrap_or_default(), near.and_then(|near| near.line))
     };
     ApplyError::NotFound { edit: index, hint, near }

@@ -1,5 +1,7 @@
 //! What a file will be: the text out of its bytes, the change, and the bytes again.
 
+use std::borrow::Cow;
+
 use agent_protocol::{ErrorCode, ErrorPayload};
 use agent_redact::KnownSecrets;
 
@@ -28,13 +30,13 @@ impl By {
     fn apply(&self, file: &File<'_>, names: &Names, numbers: Numbers) -> Result<Outcome, ErrorPayload> {
         match self {
             Self::Edits(edits) => {
-                let applied = apply(file.text, edits);
+                let applied = apply(file.text, edits, file.secrets);
                 let Applied { text, replacements, regions } = applied.map_err(|error| refused(file, edits, &error))?;
                 let replacements = (replacements != edits.len()).then_some(replacements);
                 Ok(Outcome { text, edits: edits.len(), replacements, regions: Some(regions) })
             }
             Self::Diff(diff) => {
-                let patched = patch(Some(file.text), names, diff, numbers);
+                let patched = patch(Some(file.text), names, diff, numbers, file.secrets);
                 let Patched { text, hunks } = patched.map_err(|error| misfit(file, &error, numbers))?;
                 Ok(Outcome { text, edits: hunks, replacements: None, regions: None })
             }
@@ -87,13 +89,19 @@ struct File<'t> {
     text: &'t [u8],
     /// Whether the model may be told what is in it.
     tell: bool,
+    /// What is told of it holds none of these.
     secrets: &'t KnownSecrets,
 }
 
 impl File<'_> {
+    /// The text as it may be told, line by line.
+    fn shown(&self) -> Cow<'_, [u8]> {
+        self.secrets.redact_lines(self.text)
+    }
+
     /// Lines for a failure.
     fn lines(&self, around: Option<usize>) -> String {
-        if self.tell { next_call::lines(self.text, around) } else { String::new() }
+        if self.tell { next_call::lines(&self.shown(), around) } else { String::new() }
     }
 }
 
@@ -146,7 +154,7 @@ pub(super) fn created(
         },
         By::Diff(diff) => {
             let numbers = Numbers::Count;
-            let patched = patch(None, names, diff, numbers);
+            let patched = patch(None, names, diff, numbers, secrets);
             let file = File { path, text: b"", tell: false, secrets };
             let Patched { text, hunks } = patched.map_err(|error| misfit(&file, &error, numbers))?;
             (text, hunks)
@@ -233,7 +241,8 @@ fn how_to_add(file: &File<'_>, edit: &Edit) -> String {
         let example = serde_json::json!({"path": file.path, "content": new, "overwrite": true});
         return format!("\nTo give it content, call code.write_file {example}");
     }
-    let text = std::str::from_utf8(file.text).ok().filter(|_| file.tell);
+    let shown = file.shown();
+    let text = std::str::from_utf8(&shown).ok().filter(|_| file.tell);
     let last = text.and_then(|text| text.lines().rfind(|line| !line.trim().is_empty()));
     let only = last.filter(|last| {
         let can_be_given = last.len() <= 200 && next_call::can_be_given(last, file.secrets);

@@ -17,6 +17,7 @@ pub(crate) use error::{DiffError, HunkError};
 pub(crate) use names::Names;
 pub(crate) use place::Numbers;
 
+use agent_redact::KnownSecrets;
 use source::Source;
 
 /// A text after the whole diff.
@@ -27,22 +28,24 @@ pub(crate) struct Patched {
     pub(crate) hunks: usize,
 }
 
-/// Applies a diff to a text; `None` is a file that does not exist and is to be made.
+/// Applies a diff to a text; `None` is a file that does not exist and is to be made. Why it does not apply is told without the
+/// secrets.
 pub(crate) fn patch(
     original: Option<&[u8]>,
     names: &Names,
     diff: &str,
     numbers: Numbers,
+    secrets: &KnownSecrets,
 ) -> Result<Patched, DiffError> {
-    let parsed = parse::parse(diff, names)?;
+    let parsed = parse::parse(diff, names).map_err(|error| error.quoted(secrets))?;
     if parsed.creates && original.is_some() {
         return Err(DiffError::Exists);
     }
     if original.is_none() && parsed.hunks.iter().any(|hunk| hunk.old_len() > 0) {
         return Err(DiffError::Missing);
     }
-    let source = Source::new(original.unwrap_or_default());
-    let places = place::place(&source, &parsed.hunks, numbers)?;
+    let source = Source::new(original.unwrap_or_default()).without(secrets);
+    let places = place::place(&source, &parsed.hunks, numbers).map_err(|error| error.quoted(secrets))?;
     let text = build::build(source.text(), &parsed.hunks, &places);
     if original.is_some_and(|original| original == text) {
         return Err(DiffError::Pointless);

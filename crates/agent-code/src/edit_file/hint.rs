@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_redact::{differing_characters, skeleton};
+use agent_redact::{KnownSecrets, differing_characters, skeleton};
 
 /// Looking takes no longer than this.
 const MAX_TIME: Duration = Duration::from_millis(50);
@@ -27,18 +27,20 @@ pub(crate) struct Near {
     pub(crate) words: Option<String>,
 }
 
-/// Where the text has something like `old`, in words.
-pub(crate) fn nearest(text: &[u8], old: &str) -> Option<String> {
-    find(text, old)?.words
+/// Where the text has something like `old`, in words that hold no secret.
+pub(crate) fn nearest(text: &[u8], old: &str, secrets: &KnownSecrets) -> Option<String> {
+    find(text, old, secrets)?.words
 }
 
 /// Where the text has something like `old`.
-pub(crate) fn find(text: &[u8], old: &str) -> Option<Near> {
+pub(crate) fn find(text: &[u8], old: &str, secrets: &KnownSecrets) -> Option<Near> {
     if text.len() > MAX_TEXT || old.len() > MAX_TEXT {
         return None;
     }
     let deadline = Instant::now() + MAX_TIME;
-    let text = String::from_utf8_lossy(text);
+    // What is quoted is cut, so the secrets go first.
+    let shown = secrets.redact_lines(text);
+    let (text, shown) = (String::from_utf8_lossy(text), String::from_utf8_lossy(&shown));
     if old.contains('\u{fffd}') && matches!(text, std::borrow::Cow::Owned(_)) {
         let words =
             "the file holds bytes that are not UTF-8, which are shown as U+FFFD and cannot be named; leave them out";
@@ -47,10 +49,11 @@ pub(crate) fn find(text: &[u8], old: &str) -> Option<Near> {
     }
     // A CR is seen: it may be what differs.
     let lines: Vec<&str> = text.split('\n').collect();
+    let shown: Vec<&str> = shown.split('\n').collect();
     let found = but_for_lone_cr(&text, old)
-        .or_else(|| but_for_blanks(&lines, old, deadline))
-        .or_else(|| but_for_looks(&lines, old, deadline));
-    let found = found.or_else(|| most_alike(&lines, old, deadline));
+        .or_else(|| but_for_blanks(&lines, &shown, old, deadline))
+        .or_else(|| but_for_looks(&lines, &shown, old, deadline));
+    let found = found.or_else(|| most_alike(&lines, &shown, old, deadline));
     let near = found.map(|(line, words)| Near { line: Some(line), words: Some(words) });
     near.or_else(|| Some(Near { line: Some(most_shared(&lines, old, deadline)?), words: None }))
 }
@@ -68,14 +71,14 @@ fn but_for_lone_cr(text: &str, old: &str) -> Option<(usize, String)> {
 }
 
 /// The same words with other blanks between them.
-fn but_for_blanks(lines: &[&str], old: &str, deadline: Instant) -> Option<(usize, String)> {
+fn but_for_blanks(lines: &[&str], shown: &[&str], old: &str, deadline: Instant) -> Option<(usize, String)> {
     let (start, count) = same_lines(lines, old, deadline, plain)?;
-    let (place, found) = (place(start, count), lines[start..start + count].join("\n"));
+    let (place, found) = (place(start, count), shown[start..start + count].join("\n"));
     Some((start, format!("{place} differs from it only in whitespace: {}", quote(&found))))
 }
 
 /// What looks the same and is written in other characters.
-fn but_for_looks(lines: &[&str], old: &str, deadline: Instant) -> Option<(usize, String)> {
+fn but_for_looks(lines: &[&str], shown: &[&str], old: &str, deadline: Instant) -> Option<(usize, String)> {
     let (start, count) = same_lines(lines, old, deadline, |line| plain(&skeleton(line)))?;
     let found = lines[start..start + count].join("\n");
     let pairs = found.lines().zip(old.trim().lines()).map(|(its, yours)| (its.trim(), yours.trim()));
@@ -85,7 +88,13 @@ fn but_for_looks(lines: &[&str], old: &str, deadline: Instant) -> Option<(usize,
     let its = if count == 1 { from_where_it_differs(its, yours) } else { its };
     let (its, yours) = differing_characters(its, yours)?;
     let place = place(start, count);
-    Some((start, format!("{place} looks the same, but has {its} where old has {yours}: {}", quote(&found))))
+    Some((
+        start,
+        format!(
+            "{place} looks the same, but has {its} where old has {yours}: {}",
+            quote(&shown[start..start + count].join("\n"))
+        ),
+    ))
 }
 
 /// The rest of a line from where a text that looks like a part of it begins.
@@ -125,7 +134,7 @@ fn same_lines(lines: &[&str], old: &str, deadline: Instant, form: impl Fn(&str) 
 }
 
 /// The line that is most like the longest one of `old`.
-fn most_alike(lines: &[&str], old: &str, deadline: Instant) -> Option<(usize, String)> {
+fn most_alike(lines: &[&str], shown: &[&str], old: &str, deadline: Instant) -> Option<(usize, String)> {
     let wanted = old.lines().map(str::trim).max_by_key(|line| line.len())?;
     if wanted.is_empty() || wanted.len() > MAX_LINE {
         return None;
@@ -146,7 +155,7 @@ fn most_alike(lines: &[&str], old: &str, deadline: Instant) -> Option<(usize, St
         }
     }
     let (_, index) = best?;
-    Some((index, format!("the nearest text is in {}: {}", place(index, 1), quote(lines[index]))))
+    Some((index, format!("the nearest text is in {}: {}", place(index, 1), quote(shown[index]))))
 }
 
 /// The first of the lines that have most words of `old`.
@@ -185,7 +194,7 @@ fn quote(text: &str) -> String {
     quote_up_to(text, MAX_QUOTE)
 }
 
-/// The same for at most so many characters.
+/// The same for at most so many characters. Secrets must be out of it: the cut may go through one.
 pub(crate) fn quote_up_to(text: &str, most: usize) -> String {
     let cut: String = text.chars().take(most).collect();
     let more = if cut.len() < text.len() { " …" } else { "" };
@@ -203,13 +212,13 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, old: &str, expected: &str) {
-        assert_eq!(nearest(text.as_bytes(), old).unwrap_or_default(), expected);
+        assert_eq!(nearest(text.as_bytes(), old, &KnownSecrets::none()).unwrap_or_default(), expected);
     }
 
     /// READ-09: what was shown in the place of other bytes cannot be found, and that is said.
     #[test]
     fn replacement_characters_are_told() {
-        let hint = nearest(b"caf\xe9 x\n", "caf\u{fffd}").unwrap();
+        let hint = nearest(b"caf\xe9 x\n", "caf\u{fffd}", &KnownSecrets::none()).unwrap();
         assert!(hint.contains("not UTF-8") && hint.contains("leave them out"), "{hint}");
         check("a\u{fffd}b", "x\u{fffd}y", "");
     }
@@ -225,7 +234,7 @@ mod tests {
             ("re\u{301}sume\u{301}\n", "r\u{e9}sum\u{e9}", "has U+0065 U+0301 where old has U+00E9"),
             ("let \u{441}onfig = 1;\n", "config = 1", "has U+0441 where old has U+0063"),
         ] {
-            let hint = nearest(text.as_bytes(), old).unwrap_or_default();
+            let hint = nearest(text.as_bytes(), old, &KnownSecrets::none()).unwrap_or_default();
             assert!(hint.contains(told), "{text:?} {old:?}: {hint}");
         }
     }
@@ -234,9 +243,14 @@ mod tests {
     #[test]
     fn words_lead_to_a_line() {
         let text = "fn a() {}\nfn parse_header(input: &str) {\n}\n";
-        let near = find(text.as_bytes(), "pub async fn parse_header() -> Result<Header, ParseError> { todo }").unwrap();
+        let near = find(
+            text.as_bytes(),
+            "pub async fn parse_header() -> Result<Header, ParseError> { todo }",
+            &KnownSecrets::none(),
+        )
+        .unwrap();
         assert_eq!(near, Near { line: Some(1), words: None });
-        assert_eq!(find(b"abc\n", "something else"), None);
+        assert_eq!(find(b"abc\n", "something else", &KnownSecrets::none()), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use agent_redact::quote_argv;
+use agent_redact::{KnownSecrets, quote_argv};
 use memchr::memchr;
 use serde::Serialize;
 
@@ -13,6 +13,8 @@ use super::{
 
 /// Longer lines are cut. Bytes.
 const MAX_LINE: usize = 4096;
+/// What stands for bytes that are no text is so long.
+const SHOWN_INVALID: usize = char::REPLACEMENT_CHARACTER.len_utf8();
 /// A NUL among this many first bytes means that the file is no text.
 const LOOKED_AT: usize = 8 * 1024;
 
@@ -30,8 +32,8 @@ pub(crate) struct Page {
     truncated: bool,
     next_start_line: Option<u64>,
     truncated_lines: Vec<u64>,
-    /// The first line that was cut, and its length in bytes.
-    first_cut: Option<(u64, u64)>,
+    /// The first line that was cut, its length in bytes, and how many of them are shown.
+    first_cut: Option<(u64, u64, usize)>,
     binary: bool,
     lossy: bool,
     encoding: Option<&'static str>,
@@ -59,7 +61,7 @@ pub(crate) struct Shown {
 
 impl Page {
     /// Reads no more of the source than the page needs.
-    pub(crate) fn read(mut source: impl Read, wanted: Wanted) -> io::Result<Self> {
+    pub(crate) fn read(mut source: impl Read, wanted: Wanted, secrets: &KnownSecrets) -> io::Result<Self> {
         let mut start = Vec::new();
         source.by_ref().take(LOOKED_AT as u64).read_to_end(&mut start)?;
         let encoding = Encoding::of(&start);
@@ -72,31 +74,33 @@ impl Page {
         let rest = start.split_off(encoding.mark().len());
         let text = io::Cursor::new(rest).chain(source);
         if page.encoding.is_some() {
-            page.fill(&mut Lines::new(FromUtf16::new(text, encoding)), wanted)?;
+            page.fill(&mut Lines::new(FromUtf16::new(text, encoding)), wanted, secrets)?;
         } else {
-            page.fill(&mut Lines::new(text), wanted)?;
+            page.fill(&mut Lines::new(text), wanted, secrets)?;
         }
         Ok(page)
     }
 
-    fn fill(&mut self, lines: &mut Lines<impl Read>, wanted: Wanted) -> io::Result<()> {
+    fn fill(&mut self, lines: &mut Lines<impl Read>, wanted: Wanted, secrets: &KnownSecrets) -> io::Result<()> {
         match lines.skip(wanted.start_line - 1)? {
             Skipped::All if lines.at_end()? => self.past_the_end(wanted, wanted.start_line - 1),
-            Skipped::All => return self.take(lines, wanted),
+            Skipped::All => return self.take(lines, wanted, secrets),
             Skipped::Ended { lines } => self.past_the_end(wanted, lines),
             Skipped::TooLong { line } => self.given_up(line),
         }
         Ok(())
     }
 
-    fn take(&mut self, lines: &mut Lines<impl Read>, wanted: Wanted) -> io::Result<()> {
+    fn take(&mut self, lines: &mut Lines<impl Read>, wanted: Wanted, secrets: &KnownSecrets) -> io::Result<()> {
+        // Enough to see a secret that lies across the cut.
+        let keep = MAX_LINE + secrets.longest();
         for number in wanted.start_line..wanted.start_line.saturating_add(wanted.max_lines) {
-            let Some(line) = lines.next(MAX_LINE)? else { return Ok(()) };
+            let Some(line) = lines.next(keep)? else { return Ok(()) };
             if memchr(0, &line.bytes).is_some() {
                 *self = Self { binary: true, ..Self::default() };
                 return Ok(());
             }
-            self.push(number, &line);
+            self.push(number, &line, secrets);
             if line.end == LineEnd::TooFar {
                 self.given_up(number);
                 return Ok(());
@@ -109,21 +113,21 @@ impl Page {
         Ok(())
     }
 
-    fn push(&mut self, number: u64, line: &Line) {
+    fn push(&mut self, number: u64, line: &Line, secrets: &KnownSecrets) {
         // A line that was cut before this one has not got its line end yet.
         if self.truncated_lines.last().is_some_and(|last| last + 1 == number) {
             self.content.push('\n');
         }
-        let cut = line.length > line.bytes.len() as u64;
-        let bytes = if cut { whole_characters(&line.bytes) } else { &line.bytes };
+        // A secret is shown whole or not at all: a part of one would not be recognised any more.
+        let end = secrets.cut_before(&line.bytes, fitting(&line.bytes, line.length));
+        let bytes = &line.bytes[..end];
         let text = String::from_utf8_lossy(bytes);
         self.lossy |= text.as_ref().as_bytes() != bytes;
-        let end = text.floor_char_boundary(MAX_LINE);
-        self.content.push_str(&text[..end]);
-        if cut || end < text.len() {
+        self.content.push_str(&text);
+        if line.length > end as u64 {
             self.truncated = true;
             self.truncated_lines.push(number);
-            self.first_cut = self.first_cut.or(Some((number, line.length)));
+            self.first_cut = self.first_cut.or(Some((number, line.length, end)));
         } else if line.end == LineEnd::Newline {
             self.content.push('\n');
         }
@@ -158,13 +162,8 @@ impl Page {
         if self.binary {
             self.notes.push(format!("a binary file of {size} bytes; its content is not shown"));
         }
-        if let Some((line, length)) = self.first_cut {
-            let rest = format!(
-                "sed -n {line}p {} | cut -b {}-{}",
-                quote_argv(std::slice::from_ref(&path)),
-                MAX_LINE + 1,
-                2 * MAX_LINE
-            );
+        if let Some((line, length, shown)) = self.first_cut {
+            let rest = format!("sed -n {line}p {} | cut -b {}-", quote_argv(std::slice::from_ref(&path)), shown + 1);
             self.notes.push(format!(
                 "line {line} has {length} bytes and was cut; code.search finds text in it, code.run_command {} shows more",
                 serde_json::json!(["sh", "-c", rest])
@@ -179,10 +178,20 @@ impl Page {
     }
 }
 
-/// Without the beginning of a UTF-8 character that the cut went through.
-fn whole_characters(bytes: &[u8]) -> &[u8] {
-    match std::str::from_utf8(bytes) {
-        Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
-        _ => bytes,
+/// How many of a line's first bytes are shown: whole characters that take no more than [`MAX_LINE`] bytes as they are shown.
+/// `length` is that of the whole line.
+fn fitting(bytes: &[u8], length: u64) -> usize {
+    let (mut taken, mut room) = (0, MAX_LINE);
+    for chunk in bytes.utf8_chunks() {
+        let (valid, invalid) = (chunk.valid(), chunk.invalid());
+        let fits = valid.floor_char_boundary(room);
+        (taken, room) = (taken + fits, room - fits);
+        // A character that only the end of what was kept goes through is no invalid one.
+        let is_cut = taken + invalid.len() == bytes.len() && length > bytes.len() as u64;
+        if fits < valid.len() || invalid.is_empty() || is_cut || room < SHOWN_INVALID {
+            break;
+        }
+        (taken, room) = (taken + invalid.len(), room - SHOWN_INVALID);
     }
+    taken
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use agent_redact::KnownSecrets;
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder, Sink, SinkMatch};
@@ -75,12 +76,14 @@ pub(crate) enum Outcome {
 pub(crate) struct FileSearch {
     searcher: Searcher,
     query: Query,
+    secrets: KnownSecrets,
     most: usize,
 }
 
 impl FileSearch {
     /// Finds up to `most` lines of each reading in each file, in lines of up to `max_line` bytes.
-    pub(crate) fn new(query: &Query, most: usize, max_line: usize) -> Self {
+    /// Secrets are shown whole, for others to recognise.
+    pub(crate) fn new(query: &Query, secrets: &KnownSecrets, most: usize, max_line: usize) -> Self {
         let searcher = SearcherBuilder::new()
             .line_number(true)
             .line_terminator(LineTerminator::crlf())
@@ -88,12 +91,12 @@ impl FileSearch {
             .heap_limit(Some(max_line))
             .memory_map(MmapChoice::never())
             .build();
-        Self { searcher, query: query.clone(), most }
+        Self { searcher, query: query.clone(), secrets: secrets.clone(), most }
     }
 
     /// Files bigger than `max` bytes are not searched, whatever the system says of their size.
     pub(crate) fn search(&mut self, file: impl Read, max: u64, shown: &str, stop: &Stop) -> Outcome {
-        let mut found = Found::new(&self.query, self.most, shown);
+        let mut found = Found::new(&self.query, &self.secrets, self.most, shown);
         let source = Stoppable { source: file, left: max, stop };
         let searched = self.searcher.search_reader(&self.query.matcher, source, &mut found);
         match searched {
@@ -131,6 +134,7 @@ impl<R: Read> Read for Stoppable<'_, R> {
 struct Found<'a> {
     matcher: &'a RegexMatcher,
     readings: Option<&'a Readings>,
+    secrets: &'a KnownSecrets,
     most: usize,
     path: &'a str,
     /// Lines that hold the text itself, and the others.
@@ -140,9 +144,9 @@ struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    fn new(query: &'a Query, most: usize, path: &'a str) -> Self {
+    fn new(query: &'a Query, secrets: &'a KnownSecrets, most: usize, path: &'a str) -> Self {
         let (matcher, readings) = (&query.matcher, query.readings.as_deref());
-        Self { matcher, readings, most, path, texts: Vec::new(), others: Vec::new(), binary: false }
+        Self { matcher, readings, secrets, most, path, texts: Vec::new(), others: Vec::new(), binary: false }
     }
 
     fn hits(self) -> Vec<Hit> {
@@ -169,7 +173,7 @@ impl Sink for Found<'_> {
         let (reading, at) = self.reading(line)?;
         let hits = if reading.is_text() { &mut self.texts } else { &mut self.others };
         if hits.len() < self.most {
-            let (text, lossy) = excerpt(line, at);
+            let (text, lossy) = excerpt(line, at, self.secrets);
             hits.push(Hit {
                 path: self.path.to_owned(),
                 line: found.line_number().unwrap_or(0),
@@ -190,8 +194,9 @@ impl Sink for Found<'_> {
     }
 }
 
-/// A line, or the part of it around `at` (SRCH-12); and whether bytes of it cannot be shown.
-fn excerpt(line: &[u8], at: usize) -> (String, bool) {
+/// A line, or the part of it around `at` (SRCH-12); and whether bytes of it cannot be shown. The part holds secrets whole or
+/// not at all: a piece of one would not be recognised any more.
+fn excerpt(line: &[u8], at: usize, secrets: &KnownSecrets) -> (String, bool) {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let shown = |text: &[u8]| (String::from_utf8_lossy(text).into_owned(), std::str::from_utf8(text).is_err());
@@ -201,13 +206,15 @@ fn excerpt(line: &[u8], at: usize) -> (String, bool) {
     // As much as there is on either side, in whole characters.
     let start = at.saturating_sub(BEFORE).min(line.len() - MAX_TEXT);
     let skipped = line[start..].iter().take(3).take_while(|byte| is_continuation(**byte)).count();
-    let window = &line[start + skipped..start + MAX_TEXT];
+    let end = secrets.cut_after(line, start + MAX_TEXT);
+    let start = secrets.cut_before(line, start + skipped);
+    let window = &line[start..end];
     let window = match std::str::from_utf8(window) {
         Err(error) if error.error_len().is_none() => &window[..error.valid_up_to()],
         _ => window,
     };
     let before = if start > 0 { "…" } else { "" };
-    let after = if start + MAX_TEXT < line.len() { "…" } else { "" };
+    let after = if end < line.len() { "…" } else { "" };
     let (text, lossy) = shown(window);
     (format!("{before}{text}{after}"), lossy)
 }
@@ -222,7 +229,7 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, at: usize, expected: &str) {
-        assert_eq!(excerpt(line.as_bytes(), at), (expected.to_owned(), false));
+        assert_eq!(excerpt(line.as_bytes(), at, &KnownSecrets::none()), (expected.to_owned(), false));
     }
 
     /// SRCH-12: of a long line the part around the match is shown, in whole characters.
@@ -231,9 +238,9 @@ mod tests {
         check("short\r\n", 0, "short");
         check(&format!("{}x", "é".repeat(150)), 300, &format!("…{}x", "é".repeat(149)));
         let long = format!("{}key=1{}", "a".repeat(2500), "b".repeat(2500));
-        let (shown, _) = excerpt(long.as_bytes(), 2500);
+        let (shown, _) = excerpt(long.as_bytes(), 2500, &KnownSecrets::none());
         assert!(shown.contains("key=1") && shown.starts_with('…') && shown.ends_with('…'), "{shown}");
         assert_eq!(shown.chars().count(), MAX_TEXT + 2);
-        assert!(excerpt(long.as_bytes(), 0).0.starts_with("aaa"));
+        assert!(excerpt(long.as_bytes(), 0, &KnownSecrets::none()).0.starts_with("aaa"));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{collections::HashSet, fs, mem, path::Path, sync::Arc, thread::available_parallelism};
 
+use agent_redact::KnownSecrets;
 use ignore::overrides::Override;
 use rustix::fs::{FileType, fstat};
 
@@ -33,6 +34,7 @@ pub(crate) struct Pass<'a> {
     pub(crate) folder: &'a Folder,
     pub(crate) glob: Option<&'a Override>,
     pub(crate) query: &'a Query,
+    pub(crate) secrets: &'a KnownSecrets,
     pub(crate) ignore: IgnoreFiles,
     pub(crate) limit: usize,
     pub(crate) stop: Stop,
@@ -89,7 +91,7 @@ impl Pass<'_> {
         };
         let threads = available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
         share(Job::Folder(passing.tree.trunk()), threads, || {
-            let mut search = FileSearch::new(self.query, self.limit + 1, MAX_LINE);
+            let mut search = FileSearch::new(self.query, self.secrets, self.limit + 1, MAX_LINE);
             let passing = &passing;
             move |job, pile| match job {
                 Job::Folder(branch) => passing.folder(branch, &mut search, pile),

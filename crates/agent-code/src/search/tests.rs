@@ -223,7 +223,8 @@ fn endless_files_are_given_up() {
     let stop = super::Stop { cancel: tokio_util::sync::CancellationToken::new(), deadline: None };
     let outcome = |max| {
         let lines = std::io::Read::take(std::io::repeat(b'\n'), 1 << 20);
-        super::FileSearch::new(&query, 1, super::MAX_NAMED_LINE).search(lines, max, "f", &stop)
+        super::FileSearch::new(&query, &agent_redact::KnownSecrets::none(), 1, super::MAX_NAMED_LINE)
+            .search(lines, max, "f", &stop)
     };
     assert!(matches!(outcome(1 << 20), super::file::Outcome::Searched { .. }));
     assert!(matches!(outcome((1 << 20) - 1), super::file::Outcome::TooBig));

@@ -11,13 +11,13 @@ fn all(old: &str, new: &str) -> Edit {
 
 #[track_caller]
 fn check(text: &str, edits: &[Edit], expected: &str) {
-    let applied = apply(text.as_bytes(), edits).unwrap();
+    let applied = apply(text.as_bytes(), edits, &KnownSecrets::none()).unwrap();
     assert_eq!(String::from_utf8(applied.text).unwrap(), expected);
 }
 
 #[track_caller]
 fn not_found(text: &str, edits: &[Edit], index: usize) -> String {
-    match apply(text.as_bytes(), edits) {
+    match apply(text.as_bytes(), edits, &KnownSecrets::none()) {
         Err(ApplyError::NotFound { edit, hint, .. }) if edit == index => hint,
         other => panic!("{other:?}"),
     }
@@ -27,7 +27,7 @@ fn not_found(text: &str, edits: &[Edit], index: usize) -> String {
 fn ambiguous(text: &str, edits: &[Edit], index: usize, expected: &[usize]) {
     let count = expected.len();
     let expected = ApplyError::Ambiguous { edit: index, count, lines: expected.to_vec() };
-    assert_eq!(apply(text.as_bytes(), edits), Err(expected));
+    assert_eq!(apply(text.as_bytes(), edits, &KnownSecrets::none()), Err(expected));
 }
 
 /// EDIT-01, EDIT-19: the line ends of a file are kept, and an edit written with LF finds them.
@@ -81,7 +81,7 @@ fn one_place_is_needed() {
     ambiguous("x=1\ny\nx=1\n", &[edit("x=1", "x=2")], 0, &[1, 3]);
     not_found("x=1\ny\nx=1\n", &[edit("zzz", "q")], 0);
     check("x=1\ny\nx=1\n", &[all("x=1", "x=2")], "x=2\ny\nx=2\n");
-    let many = apply("x".repeat(5000).as_bytes(), &[edit("x", "y")]).unwrap_err();
+    let many = apply("x".repeat(5000).as_bytes(), &[edit("x", "y")], &KnownSecrets::none()).unwrap_err();
     assert!(many.to_string().contains("more than 1000 times"), "{many}");
 }
 
@@ -98,7 +98,7 @@ fn nothing_is_guessed() {
 /// EDIT-07: an empty `old` means nothing in a file that exists; and an edit must change something.
 #[test]
 fn pointless_edits_are_refused() {
-    let pointless = |edits: &[Edit], index| match apply(b"ab", edits) {
+    let pointless = |edits: &[Edit], index| match apply(b"ab", edits, &KnownSecrets::none()) {
         Err(ApplyError::Pointless { edit, .. }) => assert_eq!(edit, index),
         other => panic!("{other:?}"),
     };
@@ -139,7 +139,7 @@ proptest! {
         let text = [&before[..], old.as_bytes(), &after[..]].concat();
         prop_assume!(old != new && Plain::exact(&text).places(old.as_bytes(), 2).len() == 1);
         prop_assume!(LineEnds::of(&text) == LineEnds::Lf);
-        let applied = apply(&text, &[edit(&old, &new)]).unwrap();
+        let applied = apply(&text, &[edit(&old, &new)], &KnownSecrets::none()).unwrap();
         prop_assert_eq!(applied.text, [&before[..], new.as_bytes(), &after[..]].concat());
     }
 
@@ -154,7 +154,7 @@ proptest! {
             crlf.then_some('\r').into_iter().chain([c])
         }).collect();
         prop_assume!(LineEnds::of(mixed.as_bytes()) == LineEnds::Mixed);
-        let (plain, applied) = (apply(text.as_bytes(), &[edit(&old, &new)]), apply(mixed.as_bytes(), &[edit(&old, &new)]));
+        let (plain, applied) = (apply(text.as_bytes(), &[edit(&old, &new)], &KnownSecrets::none()), apply(mixed.as_bytes(), &[edit(&old, &new)], &KnownSecrets::none()));
         match (plain, applied) {
             (Ok(plain), Ok(applied)) => {
                 prop_assert_eq!(String::from_utf8(applied.text.clone()).unwrap().replace("\r\n", "\n").into_bytes(), plain.text);
@@ -175,7 +175,7 @@ proptest! {
         let (text, expected) = (ends(&text), ends(&text).replace(&ends(&old), &ends(&new)));
         // A text without a line end is not known to be of this kind.
         prop_assume!(text != expected && (!crlf || text.contains('\n')));
-        let applied = apply(text.as_bytes(), &[all(&old, &new)]).unwrap();
+        let applied = apply(text.as_bytes(), &[all(&old, &new)], &KnownSecrets::none()).unwrap();
         prop_assert_eq!(applied.replacements, text.matches(&ends(&old)).count());
         prop_assert_eq!(String::from_utf8(applied.text).unwrap(), expected);
     }
@@ -187,8 +187,8 @@ proptest! {
     ) {
         let crlf = text.replace('\n', "\r\n");
         let edits = [Edit { old, new, replace_all: every }];
-        let lf = apply(text.as_bytes(), &edits);
-        let twin = apply(crlf.as_bytes(), &edits);
+        let lf = apply(text.as_bytes(), &edits, &KnownSecrets::none());
+        let twin = apply(crlf.as_bytes(), &edits, &KnownSecrets::none());
         match (lf, twin) {
             (Ok(lf), Ok(twin)) => {
                 let expected = String::from_utf8(lf.text).unwrap().replace('\n', "\r\n");

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use agent_redact::KnownSecrets;
+
 use crate::edit_file::hint::quote_up_to;
 
 /// How a hunk begins.
@@ -34,20 +36,27 @@ pub(crate) enum DiffError {
 
 impl DiffError {
     pub(super) fn syntax(line: usize, text: &str, problem: &'static str) -> Self {
-        Self::Syntax { line, text: shortened(text), problem }
+        Self::Syntax { line, text: text.to_owned(), problem }
     }
 
     pub(super) fn other_file(line: usize, found: &str) -> Self {
-        Self::OtherFile { line, found: shortened(found) }
+        Self::OtherFile { line, found: found.to_owned() }
     }
 
     pub(super) fn hunk(number: usize, header: &str, problem: HunkError) -> Self {
-        Self::Hunk { number, header: shortened(header), problem }
+        Self::Hunk { number, header: header.to_owned(), problem }
     }
-}
 
-fn shortened(text: &str) -> String {
-    quote_up_to(text, MAX_NAME)
+    /// With what it names of the diff in quotes, without secrets, and cut.
+    pub(super) fn quoted(mut self, secrets: &KnownSecrets) -> Self {
+        match &mut self {
+            Self::Syntax { text, .. } | Self::OtherFile { found: text, .. } | Self::Hunk { header: text, .. } => {
+                *text = quote_up_to(&secrets.redact(text).text, MAX_NAME);
+            }
+            _ => {}
+        }
+        self
+    }
 }
 
 /// What is wrong with a hunk. Lines of the file count from 1.

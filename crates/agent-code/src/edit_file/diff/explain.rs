@@ -29,7 +29,7 @@ pub(super) fn why_missing(source: &Source<'_>, hunk: &Hunk<'_>) -> String {
     let old: Vec<&Line<'_>> = hunk.old_lines().collect();
     let why = match nearest(source, hunk, &old) {
         Some(start) => first_difference(source, &old, start),
-        None => hint::nearest(source.text(), &text_of(&old))
+        None => hint::nearest(source.text(), &text_of(&old), source.secrets())
             .map(|near| format!("none of its old lines is in the file; {near}")),
     };
     let why = why.unwrap_or_else(|| "none of its old lines is in the file".to_owned());
@@ -85,14 +85,17 @@ fn is_line(source: &Source<'_>, old: &Line<'_>, line: usize) -> bool {
 
 fn first_difference(source: &Source<'_>, old: &[&Line<'_>], start: usize) -> Option<String> {
     let (old, line) = old.iter().zip(start..).find(|(old, line)| !is_line(source, old, *line))?;
-    let wanted = quote_up_to(old.text, MAX_QUOTE);
+    let wanted = quote_up_to(&source.secrets().redact(old.text).text, MAX_QUOTE);
     let number = line + 1;
     let Some(found) = source.line(line) else {
         return Some(format!("it wants {wanted} in line {number}, but the file has {} lines", source.lines()));
     };
     let found = String::from_utf8_lossy(found);
     let blanks = if found.split_whitespace().eq(old.text.split_whitespace()) { " (other whitespace)" } else { "" };
-    Some(format!("line {number} of the file is {}, the hunk has {wanted}{blanks}", quote_up_to(&found, MAX_QUOTE)))
+    let shown = source.secrets().redact_lines(source.text());
+    let shown =
+        Source::new(&shown).line(line).map(String::from_utf8_lossy).map(|line| quote_up_to(&line, MAX_QUOTE))?;
+    Some(format!("line {number} of the file is {shown}, the hunk has {wanted}{blanks}"))
 }
 
 fn text_of(old: &[&Line<'_>]) -> String {

@@ -40,7 +40,8 @@ fn diff_of(a: &str, b: &str, radius: usize) -> String {
 }
 
 fn apply(text: &str, diff: &str) -> Result<String, DiffError> {
-    let patched = patch(Some(text.as_bytes()), &Names::new([b"f".as_slice()]), diff, Numbers::Count)?;
+    let patched =
+        patch(Some(text.as_bytes()), &Names::new([b"f".as_slice()]), diff, Numbers::Count, &KnownSecrets::none())?;
     Ok(String::from_utf8(patched.text).unwrap())
 }
 

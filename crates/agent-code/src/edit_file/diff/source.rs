@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use agent_redact::KnownSecrets;
 use memchr::{memchr_iter, memmem::Finder};
 
 /// Where every line of this many begins is kept: a large file has few bytes of index, and a line is found in few steps.
@@ -13,6 +14,8 @@ pub(super) const MAX_COUNTED: usize = 1000;
 #[derive(Debug)]
 pub(super) struct Source<'t> {
     text: &'t [u8],
+    /// What must not be quoted of it.
+    secrets: KnownSecrets,
     /// The text with LF only.
     plain: Cow<'t, [u8]>,
     /// Where in `plain` every 256th line begins.
@@ -32,7 +35,16 @@ impl<'t> Source<'t> {
             }
         }
         lines += usize::from(is_open(&plain));
-        Self { text, plain, starts, lines }
+        Self { text, secrets: KnownSecrets::none(), plain, starts, lines }
+    }
+
+    /// The same text; these are left out of what is told of it.
+    pub(super) fn without(self, secrets: &KnownSecrets) -> Self {
+        Self { secrets: secrets.clone(), ..self }
+    }
+
+    pub(super) fn secrets(&self) -> &KnownSecrets {
+        &self.secrets
     }
 
     pub(super) fn text(&self) -> &'t [u8] {

@@ -2,7 +2,8 @@ use super::*;
 
 /// A diff of `f`, or the hunks of one, applied.
 fn apply(text: &str, diff: &str) -> Result<String, DiffError> {
-    let patched = patch(Some(text.as_bytes()), &Names::new([b"f".as_slice()]), diff, Numbers::Count)?;
+    let patched =
+        patch(Some(text.as_bytes()), &Names::new([b"f".as_slice()]), diff, Numbers::Count, &KnownSecrets::none())?;
     Ok(String::from_utf8(patched.text).unwrap())
 }
 
@@ -82,7 +83,8 @@ fn wrong_line_numbers() {
 #[test]
 fn stale_line_numbers() {
     let names = Names::new([b"f".as_slice()]);
-    let stale = |text: &str, diff: &str| patch(Some(text.as_bytes()), &names, diff, Numbers::Stale);
+    let stale =
+        |text: &str, diff: &str| patch(Some(text.as_bytes()), &names, diff, Numbers::Stale, &KnownSecrets::none());
     assert_eq!(stale("x\ny\n", "@@ -1 +1 @@\n-x\n+X\n").map(|patched| patched.text), Ok(b"X\ny\n".to_vec()));
     for diff in ["@@ -1 +1 @@\n-x\n+X\n", "@@ -1,0 +2 @@\n+X\n"] {
         assert!(matches!(stale("x\nx\n", diff), Err(DiffError::Hunk { number: 1, .. })), "{diff}");
@@ -229,8 +231,10 @@ fn what_is_there_is_told() {
 #[test]
 fn files_are_made() {
     let names = Names::new([b"f".as_slice()]);
-    let made =
-        |diff: &str| patch(None, &names, diff, Numbers::Count).map(|patched| String::from_utf8(patched.text).unwrap());
+    let made = |diff: &str| {
+        patch(None, &names, diff, Numbers::Count, &KnownSecrets::none())
+            .map(|patched| String::from_utf8(patched.text).unwrap())
+    };
     for head in [
         "",
         "--- /dev/null\n+++ b/f\n",

@@ -50,7 +50,7 @@ proptest! {
             let (numbers, diff) = shown.split_once('\n').unwrap();
             let count = |mark: &str| diff.lines().skip(2).filter(|line| line.starts_with(mark)).count();
             prop_assert_eq!(numbers, format!("+{} −{}", count("+"), count("-")));
-            let patched = patch(Some(&old), &Names::new([&b"f"[..]]), diff, Numbers::Count);
+            let patched = patch(Some(&old), &Names::new([&b"f"[..]]), diff, Numbers::Count, &KnownSecrets::none());
             prop_assert_eq!(patched.map(|patched| patched.text), Ok(new.clone()), "{}", diff);
         }
     }
@@ -59,10 +59,10 @@ proptest! {
     #[test]
     fn edits_know_their_places(text in "[ab\n]{1,40}", old in "[ab]{1,3}", new in "[abc\n]{0,3}", again in "[c]{1,2}") {
         let edits = [Edit { old, new, replace_all: true }, Edit { old: again, new: "d\n".to_owned(), replace_all: true }];
-        if let Ok(applied) = apply(text.as_bytes(), &edits) {
+        if let Ok(applied) = apply(text.as_bytes(), &edits, &KnownSecrets::none()) {
             let known = diff_at("f", Some(text.as_bytes()), &applied.text, Some(&applied.regions));
             let diff = known.split_once('\n').unwrap().1;
-            let patched = patch(Some(text.as_bytes()), &Names::new([&b"f"[..]]), diff, Numbers::Count);
+            let patched = patch(Some(text.as_bytes()), &Names::new([&b"f"[..]]), diff, Numbers::Count, &KnownSecrets::none());
             prop_assert_eq!(patched.map(|patched| patched.text), Ok(applied.text), "{}", diff);
         }
     }
