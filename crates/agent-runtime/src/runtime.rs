@@ -254,6 +254,12 @@ impl Runtime {
         self.0.services.file_problems.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Variables whose values are not replaced where they turn up, since they are too short or too long.
+    #[must_use]
+    pub fn keys_not_hidden(&self) -> &[String] {
+        self.0.services.redactor.secrets().ignored()
+    }
+
     /// Stops all runs, then closes provider and store. Calling it again does nothing (API-7).
     pub async fn close(&self) {
         let Inner { services, sessions, .. } = &*self.0;

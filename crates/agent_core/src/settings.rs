@@ -157,13 +157,9 @@ impl Settings<'_> {
                 .key_variables()
                 .into_iter()
                 .filter_map(|name| Some((value(&name)?, name)))
+                .filter(|(value, _)| !value.trim().is_empty())
                 .map(|(value, name)| (name, value)),
         )
-    }
-
-    /// How often a reply that broke off is asked for again: no oftener than `max_attempts` allows, and never oftener than RUN-23 does.
-    fn model_retries(max_attempts: u32) -> u32 {
-        max_attempts.saturating_sub(1).min(Limits::default().model_retries)
     }
 
     /// The models of the roles besides the main one.
@@ -329,6 +325,11 @@ pub(crate) struct Roles {
     pub(crate) extract: ModelConfig,
     /// Chooses what is brought back.
     pub(crate) recall: ModelConfig,
+}
+
+/// How often a reply that broke off is asked for again: no oftener than `max_attempts` allows, and never oftener than RUN-23 does.
+fn model_retries(max_attempts: u32) -> u32 {
+    max_attempts.saturating_sub(1).min(Limits::default().model_retries)
 }
 
 pub(crate) fn model_settings(model: &ModelConfig) -> ModelSettings {

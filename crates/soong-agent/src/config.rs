@@ -102,6 +102,12 @@ fn page(report: &ConfigReport) -> String {
             page.push_str(&format!("  {}\n", escape_for_terminal(problem)));
         }
     }
+    if !report.keys_not_hidden.is_empty() {
+        page.push('\n');
+    }
+    for name in &report.keys_not_hidden {
+        page.push_str(&format!("{}\n", escape_for_terminal(&key_not_hidden(name))));
+    }
     if report.address_of_ollama {
         page.push_str(&format!(
             "\nmodel.base_url is the packaged one, where a local Ollama listens; {} usually has another address.\n",
@@ -115,4 +121,11 @@ fn page(report: &ConfigReport) -> String {
         }
     }
     page
+}
+
+/// What is said of a variable whose value is not replaced where it turns up.
+pub(crate) fn key_not_hidden(name: &str) -> String {
+    format!(
+        "the value of {name} is not hidden where it turns up in output: only values of 6 bytes to 16 KiB are; set a real key"
+    )
 }

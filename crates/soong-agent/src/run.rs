@@ -15,6 +15,7 @@ use agent_core::{AgentRuntime, EventType, PermissionDecision, RunHandle, Runtime
 use tokio::sync::mpsc;
 
 use crate::cli::RunArguments;
+use crate::config::key_not_hidden;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::limits;
 use crate::lines;
@@ -247,6 +248,9 @@ impl Face<'_> {
     fn say_what_files_are_wrong(&mut self, agent: &AgentRuntime) {
         if std::mem::replace(&mut self.told_what_files_are_wrong, true) {
             return;
+        }
+        for name in agent.keys_not_hidden() {
+            self.view.note(&key_not_hidden(name));
         }
         let problems = agent.file_problems();
         for problem in problems.iter().take(FILE_PROBLEMS) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{CUT, first_wish, is_wish, shortened, wishes_in};
+use super::{CUT, first_wish, shortened, wishes_in};
 use crate::tokens::TokenCounter;
 
 /// Head and tail of what takes more than `room` tokens, and of what lies between them the sentences that sound like a wish, as far as

@@ -31,6 +31,8 @@ pub struct ConfigReport {
     pub address_of_ollama: bool,
     /// The variable the key comes from, and whether it is set now; none if the server wants no key.
     pub key: Option<(String, bool)>,
+    /// Variables whose values are too short or too long to be replaced where they turn up (STO-10).
+    pub keys_not_hidden: Vec<String>,
     /// How the context window is shared out, with every share clamped to what fits (CFG-8).
     pub budgets: Budgets,
     /// Which model summarises older turns; nothing if that is switched off.
@@ -70,7 +72,7 @@ pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
     let rules = Arc::new(settings.rules()?);
     let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), &[])?;
     let budgets = budgets(&settings.runtime(&roles), &tools, &loaded.origin)?;
-    settings.secrets()?;
+    let keys_not_hidden = settings.secrets()?.ignored().to_vec();
     let places = settings.context_places();
     let instructions = InstructionCatalog::scan(&places.instructions, ScanLimits::default());
     let skills = SkillCatalog::scan(&places.skills_dir);
@@ -90,6 +92,7 @@ pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
         key: model
             .key_variable()
             .map(|name| (name.to_owned(), Environment::variable(name).is_some_and(|value| !value.is_empty()))),
+        keys_not_hidden,
         budgets,
         notices: loaded.config.not_in_effect(),
     })

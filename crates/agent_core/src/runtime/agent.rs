@@ -242,6 +242,13 @@ impl AgentRuntime {
         self.inner.file_problems()
     }
 
+    /// Variables named as holding a key whose values are not replaced where they turn up, since they are too short or too long
+    /// (STO-10).
+    #[must_use]
+    pub fn keys_not_hidden(&self) -> &[String] {
+        self.inner.keys_not_hidden()
+    }
+
     /// How the session's last look for things to remember ended: its `memory_extraction_completed` or `…_failed`, if there ever
     /// was one.
     ///

@@ -153,6 +153,26 @@ fn check_tells_of_the_key() {
     assert!(check.stdout.contains("Key: from NO_SUCH_KEY, which is not set now"), "{}", check.stdout);
 }
 
+/// STO-10: a key that is too short to be hidden is named, by `config check` and by a run; an empty or a long one is not.
+#[test]
+fn keys_that_are_not_hidden_are_named() {
+    let world = World::new("short_key");
+    world.configure("model.api_key_env = \"SHORT_KEY\"");
+    for (value, is_named) in [("", false), ("abc", true), ("abcdef", false)] {
+        let mut command = world.agent(["config", "check"]);
+        let check = Running::start({
+            command.env("SHORT_KEY", value);
+            command
+        });
+        let check = check.ends().exits(0);
+        assert_eq!(check.stdout.contains("the value of SHORT_KEY is not hidden"), is_named, "{}", check.stdout);
+    }
+    world.server.script([Reply::text("done")]);
+    let mut command = world.agent(["run", "hi"]);
+    command.env("SHORT_KEY", "abc");
+    Running::start(command).ends().exits(0).says(&["the value of SHORT_KEY is not hidden"]);
+}
+
 /// API-10: without `SOONG_AGENT_HOME` home is `~/.soong-agent`; without either there is none, and that is said.
 #[test]
 fn where_home_is() {
