@@ -118,6 +118,18 @@ pub enum StoreError {
         #[source]
         source: Cause,
     },
+    /// A repair can copy nothing: what says where the tables are cannot be read (STO-5).
+    #[error(
+        "cannot repair {}: its beginning, or what lists its tables, is damaged or missing, or it is no SQLite database. It was \
+         left as it is", .path.display()
+    )]
+    BeyondRepair {
+        /// The file.
+        path: PathBuf,
+        /// The database's words.
+        #[source]
+        source: Cause,
+    },
     /// The log of the database is damaged, and commits stand behind the damage (STO-5).
     #[error(
         "cannot {step} {path}: its log, {path}-wal, is damaged, and {} behind the damage would be lost. Nothing was changed: \
@@ -350,6 +362,7 @@ impl StoreError {
             Self::RelativePath { .. } => ErrorCode::ConfigError,
             Self::CorruptRow { .. }
             | Self::CorruptFile { .. }
+            | Self::BeyondRepair { .. }
             | Self::DamagedLog { .. }
             | Self::Unmarked { .. }
             | Self::ForeignFile { .. }
@@ -384,6 +397,7 @@ impl StoreError {
             Self::Rejected { .. } => "rejected",
             Self::CorruptRow { .. } => "corrupt_row",
             Self::CorruptFile { .. } => "corrupt_file",
+            Self::BeyondRepair { .. } => "beyond_repair",
             Self::DamagedLog { .. } => "damaged_log",
             Self::Unmarked { .. } => "unmarked",
             Self::ForeignFile { .. } => "foreign_file",

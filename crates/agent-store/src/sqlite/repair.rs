@@ -3,18 +3,20 @@
 //! The damaged files are never changed: they are copied, and set aside at the end. What the copy gives is inserted row by row into a
 //! database made anew; what cannot be read, or is not whole, stays out and is counted. So all that is in the new one can be read.
 
+mod anew;
 mod copy;
 mod mend;
+mod ways;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::database::{self, Opened};
-use super::fault::{Outcome, Site};
+use super::fault::{Fault, Outcome, Site};
 use super::in_place::beside;
 use super::wal_index::WalIndex;
 use super::{log, migrate};
@@ -22,6 +24,7 @@ use crate::error::StoreError;
 use crate::private;
 use crate::settings::Clock;
 use copy::TABLES;
+use mend::Mended;
 
 /// What a repair made, and what it had to leave out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,7 +33,7 @@ pub struct Repaired {
     pub set_aside: PathBuf,
     /// Rows of sessions that the new one holds.
     pub sessions: u64,
-    /// Rows that were copied, in all tables.
+    /// Rows that were copied and kept, in all tables.
     pub copied: u64,
     /// Rows that are lost, by table; at least so many.
     pub lost: Vec<(&'static str, u64)>,
@@ -102,12 +105,26 @@ impl Work<'_> {
         let Opened { conn, ground } = database::open_to_write(&site, self.clock)?;
         let filled = self.fill(&conn, &old, &mut repaired);
         // What is wrong is wrong with the one that is copied.
-        filled.map_err(|fault| fault.at(&Site::new(self.path, self.busy_timeout), STEP))?;
+        filled.map_err(|fault| self.failed(fault))?;
         // The last connection moves the log into the file.
         drop(conn);
         drop(ground);
         repaired.set_aside = self.exchange(&new, &log).map_err(fault("exchange", self.path))?;
         Ok(repaired)
+    }
+
+    /// What is so damaged that nothing can be copied is not to be repaired once more.
+    fn failed(&self, fault: Fault) -> StoreError {
+        let code = match &fault {
+            Fault::Sqlite(error) => error.sqlite_error_code(),
+            Fault::Store(_) => None,
+        };
+        match code {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                StoreError::BeyondRepair { path: self.path.to_owned(), source: fault.into_cause() }
+            }
+            _ => fault.at(&Site::new(self.path, self.busy_timeout), STEP),
+        }
     }
 
     fn fill(&self, conn: &Connection, old: &Path, repaired: &mut Repaired) -> Outcome<()> {
@@ -118,17 +135,29 @@ impl Work<'_> {
         if !migrate::has_our_tables(&old)? {
             return Err(StoreError::ForeignFile { path: self.path.to_owned() }.into());
         }
-        migrate::refuse_newer(migrate::newest(&old)?, migrate::MIGRATIONS, &Site::new(self.path, self.busy_timeout))?;
+        match migrate::newest(&old) {
+            Ok(found) => {
+                migrate::refuse_newer(found, migrate::MIGRATIONS, &Site::new(self.path, self.busy_timeout))?;
+            }
+            // Columns are found by their names; the old file is kept, whatever else it holds.
+            Err(_) => repaired
+                .mended
+                .push("the version of the database could not be read: it is taken for this one".to_owned()),
+        }
         // One of an older version has fewer columns; if it cannot be brought up to date either, those stay empty.
         let _ = migrate::run_all(&old, &source, self.clock);
         conn.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")?;
         let mut lost = Vec::new();
         for table in TABLES {
-            let copied = copy::table(&old, conn, table)?;
-            lost.push((table.name, copied.lost));
-            repaired.copied += copied.rows;
+            lost.push((table.name, copy::table(&old, conn, table)?));
         }
-        mend::everything(conn, self.clock, &mut lost, &mut repaired.mended)?;
+        let made = mend::everything(conn, self.clock, &mut Mended { lost: &mut lost, lines: &mut repaired.mended })?;
+        let mut rows = 0;
+        for table in TABLES {
+            let held: u64 = conn.query_row(&format!("SELECT count(*) FROM {}", table.name), [], |row| row.get(0))?;
+            rows += held;
+        }
+        repaired.copied = rows.saturating_sub(made);
         repaired.lost = lost.into_iter().filter(|(_, lost)| *lost > 0).collect();
         repaired.sessions = conn.query_row("SELECT count(*) FROM sessions", [], |row| row.get(0))?;
         Ok(conn.execute_batch("COMMIT; PRAGMA foreign_keys = ON")?)

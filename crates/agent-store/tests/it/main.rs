@@ -20,6 +20,7 @@ mod moved;
 mod ownership;
 mod reads;
 mod recent;
+mod repair;
 mod replay;
 mod said;
 mod search;

@@ -1,16 +1,43 @@
 //! Making what was copied one whole: rows that cannot be read go, or get a neutral value where others depend on them.
 
-use agent_protocol::{SessionId, Usage};
+use agent_protocol::Usage;
 use rusqlite::{Connection, Row, params};
 
+use super::{anew, ways};
 use crate::error::StoreError;
 use crate::settings::Clock;
 use crate::sqlite::fault::Outcome;
 use crate::sqlite::json::encode;
 use crate::sqlite::read::all;
-use crate::sqlite::{decode, path, sql};
+use crate::sqlite::{decode, sql};
 
-type Lost = Vec<(&'static str, u64)>;
+/// What the copy lost, and what became of the rest.
+pub(super) struct Mended<'m> {
+    /// Rows by table.
+    pub(super) lost: &'m mut Vec<(&'static str, u64)>,
+    /// A line for each change.
+    pub(super) lines: &'m mut Vec<String>,
+}
+
+impl Mended<'_> {
+    pub(super) fn changed(&mut self, line: String) {
+        self.lines.push(line);
+    }
+
+    fn lost(&mut self, table: &'static str, rows: u64) {
+        match self.lost.iter_mut().find(|(name, _)| *name == table) {
+            Some((_, count)) => *count += rows,
+            None => self.lost.push((table, rows)),
+        }
+    }
+
+    /// Rows that were made anew are changed, not lost.
+    pub(super) fn found_again(&mut self, table: &'static str, rows: u64) {
+        if let Some((_, count)) = self.lost.iter_mut().find(|(name, _)| *name == table) {
+            *count = count.saturating_sub(rows);
+        }
+    }
+}
 
 /// What a column gets that cannot be read, of a row that others depend on. Ids and what is not named here cannot be made up.
 const NEUTRAL: &[(&str, &str)] = &[
@@ -23,7 +50,6 @@ const NEUTRAL: &[(&str, &str)] = &[
     ("updated_at", "?2"),
     ("usage_json", "?3"),
     ("parent_session_id", "NULL"),
-    ("active_node_id", "NULL"),
     ("start_node_id", "NULL"),
     ("end_node_id", "NULL"),
     ("parent_agent_id", "NULL"),
@@ -35,17 +61,27 @@ const NEUTRAL: &[(&str, &str)] = &[
     ("agent_type", "'main'"),
 ];
 
-/// Mends everything, in the transaction of the copy.
-pub(super) fn everything(conn: &Connection, clock: &Clock, lost: &mut Lost, mended: &mut Vec<String>) -> Outcome<()> {
+/// Where what cannot say any more where it stands goes on.
+const LAST_OF_SESSION: &str = "(SELECT node_id FROM nodes
+    WHERE nodes.session_id = sessions.session_id AND nodes.agent_id = root_agent_id ORDER BY node_seq DESC LIMIT 1)";
+const LAST_OF_AGENT: &str = "(SELECT node_id FROM nodes
+    WHERE nodes.session_id = agents.session_id AND nodes.agent_id = agents.agent_id ORDER BY node_seq DESC LIMIT 1)";
+
+/// Mends everything, in the transaction of the copy; how many rows were made anew.
+pub(super) fn everything(conn: &Connection, clock: &Clock, mended: &mut Mended<'_>) -> Outcome<u64> {
     let (now, usage) = (clock.now().as_str().to_owned(), encode("usage_json", &Usage::default())?);
     for &(table, key, statement, read) in ROWS {
         let neutral = Neutral { conn, table, key, now: &now, usage: &usage };
         for id in unreadable(conn, key, statement, read)? {
-            neutral.mend(&id, statement, read, lost, mended)?;
+            neutral.mend(&id, statement, read, mended)?;
         }
     }
-    orphans(conn, lost)?;
-    ends(conn, mended)
+    let made = anew::everything(conn, &now, &usage, mended)?;
+    orphans(conn, mended)?;
+    runs_without_a_row(conn, mended)?;
+    ways::bridge(conn, mended)?;
+    ways::ends(conn, mended)?;
+    Ok(made)
 }
 
 type ReadRow = fn(&Row<'_>) -> Result<(), StoreError>;
@@ -84,10 +120,10 @@ struct Neutral<'c> {
 }
 
 impl Neutral<'_> {
-    fn mend(&self, id: &str, statement: &str, read: ReadRow, lost: &mut Lost, mended: &mut Vec<String>) -> Outcome<()> {
+    fn mend(&self, id: &str, statement: &str, read: ReadRow, mended: &mut Mended<'_>) -> Outcome<()> {
         let one = format!("SELECT * FROM ({statement}) WHERE {} = ?1", self.key);
         let depended_on = matches!(self.table, "sessions" | "agents" | "runs");
-        // Each column once at most.
+        // Each column once at most; a row has fewer of them.
         for _ in NEUTRAL {
             let damaged = all(self.conn, &one, [id], |row| Ok(read(row).err()))?.into_iter().flatten().next();
             let Some(StoreError::CorruptRow { column, .. }) = damaged else { return Ok(()) };
@@ -95,6 +131,9 @@ impl Neutral<'_> {
                 ("sessions", "status") => Some("'active'"),
                 ("agents", "status") => Some("'idle'"),
                 ("runs", "status") => Some("'failed'"),
+                ("sessions", "root_agent_id") => Some(anew::ROOT),
+                ("sessions", "active_node_id") => Some(LAST_OF_SESSION),
+                ("agents", "active_node_id") => Some(LAST_OF_AGENT),
                 (_, column) => NEUTRAL.iter().find(|(name, _)| *name == column).map(|(_, value)| *value),
             };
             let Some(value) = value.filter(|_| depended_on) else { break };
@@ -108,73 +147,34 @@ impl Neutral<'_> {
                 self.table, self.key
             );
             self.conn.execute(&sql, params![id, self.now, self.usage])?;
-            mended.push(format!("{} {id}: {column} could not be read and was set to a neutral value", self.table));
+            mended.changed(format!("{} {id}: {column} could not be read and was set to a neutral value", self.table));
         }
         let gone = self.conn.execute(&format!("DELETE FROM {} WHERE {} = ?1", self.table, self.key), [id])?;
-        count(lost, self.table, gone);
+        mended.lost(self.table, gone as u64);
         Ok(())
     }
 }
 
-fn count(lost: &mut Lost, table: &'static str, rows: usize) {
-    match lost.iter_mut().find(|(name, _)| *name == table) {
-        Some((_, count)) => *count += rows as u64,
-        None => lost.push((table, rows as u64)),
-    }
-}
-
-/// Rows of sessions that are gone.
-fn orphans(conn: &Connection, lost: &mut Lost) -> Outcome<()> {
+/// Rows of sessions that are gone, and of which too little is left to make them anew.
+fn orphans(conn: &Connection, mended: &mut Mended<'_>) -> Outcome<()> {
     for table in ["agents", "runs", "nodes", "events", "artifacts", "blobs", "file_versions"] {
         let sql = format!("DELETE FROM {table} WHERE session_id NOT IN (SELECT session_id FROM sessions)");
         let gone = conn.execute(&sql, [])?;
         if gone > 0 {
-            count(lost, table, gone);
+            mended.lost(table, gone as u64);
         }
     }
     Ok(())
 }
 
-/// Where sessions and agents go on must be there, and the way to it.
-fn ends(conn: &Connection, mended: &mut Vec<String>) -> Outcome<()> {
-    for (table, key, agent) in [("sessions", "session_id", "root_agent_id"), ("agents", "agent_id", "agent_id")] {
-        let sql =
-            format!("SELECT {key}, session_id, {agent}, active_node_id FROM {table} WHERE active_node_id IS NOT NULL");
-        let mut statement = conn.prepare(&sql)?;
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
-        let rows: Vec<(String, String, String, String)> = rows.collect::<Result<_, _>>()?;
-        for (id, session, agent, active) in rows {
-            let Ok(session) = SessionId::parse(&session) else { continue };
-            if is_whole(conn, &session, &active) {
-                continue;
-            }
-            let left = last_whole(conn, &session, &agent)?;
-            conn.execute(&format!("UPDATE {table} SET active_node_id = ?2 WHERE {key} = ?1"), params![id, left])?;
-            let left = left.map_or_else(|| "its beginning".to_owned(), |node| format!("node {node}"));
-            mended.push(format!("{table} {id}: the way to its last node is broken, so it goes on from {left}"));
-        }
+/// Runs that events name, of which too little is left to make them anew.
+fn runs_without_a_row(conn: &Connection, mended: &mut Mended<'_>) -> Outcome<()> {
+    let sql = "
+        SELECT count(*) FROM (SELECT run_id FROM nodes UNION SELECT run_id FROM events WHERE run_id IS NOT NULL)
+        WHERE run_id NOT IN (SELECT run_id FROM runs)";
+    let missing: u64 = conn.query_row(sql, [], |row| row.get(0))?;
+    if missing > 0 {
+        mended.lost("runs", missing);
     }
-    let gone = "last_run_id IS NOT NULL AND last_run_id NOT IN (SELECT run_id FROM runs)";
-    let latest = "(SELECT run_id FROM runs WHERE runs.session_id = sessions.session_id AND agent_id = root_agent_id
-                   ORDER BY number DESC LIMIT 1)";
-    conn.execute(&format!("UPDATE sessions SET last_run_id = {latest} WHERE {gone}"), [])?;
     Ok(())
-}
-
-fn is_whole(conn: &Connection, session: &SessionId, node: &str) -> bool {
-    agent_protocol::NodeId::parse(node).is_ok_and(|node| path::load_path(conn, session, &node).is_ok())
-}
-
-/// The newest node of an agent to which a whole way leads.
-fn last_whole(conn: &Connection, session: &SessionId, agent: &str) -> Outcome<Option<String>> {
-    let sql = "SELECT node_id FROM nodes WHERE session_id = ?1 AND agent_id = ?2 ORDER BY node_seq DESC";
-    let mut statement = conn.prepare(sql)?;
-    let mut rows = statement.query([session.as_str(), agent])?;
-    while let Some(row) = rows.next()? {
-        let node: String = row.get(0)?;
-        if is_whole(conn, session, &node) {
-            return Ok(Some(node));
-        }
-    }
-    Ok(None)
 }
