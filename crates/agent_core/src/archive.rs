@@ -2,7 +2,8 @@
 //!
 //! [`open`] gives an [`Archive`]; an open runtime has one, too ([`AgentRuntime::archive`](crate::AgentRuntime::archive)).
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use agent_archive::{
@@ -15,6 +16,7 @@ pub use agent_archive::{
     WindowShares,
 };
 pub use agent_protocol::Estimates;
+use agent_protocol::SessionId;
 use agent_store::SqliteStore;
 pub use agent_store::{
     DamagedEntry, DamagedSession, DeletedArtifacts, DeletedSession, FileFailure, Repaired, ReplayCursor, ReplayPage,
@@ -24,7 +26,7 @@ pub use agent_store::{
 use crate::config::location::Location;
 use crate::environment::{Environment, resolved};
 use crate::error::BuildError;
-use crate::settings::store_settings;
+use crate::settings::{sessions_dir, store_settings};
 
 /// Makes a new session database of what a damaged one still gives, and puts it in its place. The damaged one is set aside,
 /// unchanged.
@@ -53,6 +55,15 @@ pub async fn open(location: &Location) -> Result<Archive, BuildError> {
     }
     let store = Arc::new(SqliteStore::open_to_look(store_settings(database)).await?);
     Ok(Archive::new(Arc::clone(&store) as _, store))
+}
+
+/// How many sessions have a folder beside this database. Where there are some and nothing is stored, the database is lost.
+#[must_use]
+pub fn session_folders(database: &Path) -> u64 {
+    let entries = fs::read_dir(sessions_dir(database)).into_iter().flatten().flatten();
+    let names =
+        entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.file_name());
+    names.filter(|name| name.to_str().is_some_and(|name| SessionId::parse(name).is_ok())).count() as u64
 }
 
 /// Where the database is. The project is of no concern here.

@@ -354,7 +354,7 @@ pub(crate) fn store_settings(database: PathBuf) -> StoreSettings {
 
 /// Locks and artifacts lie beside their database, since a lock that two homes look for in two places is none: `sessions` for
 /// `sessions.sqlite`, `other.sqlite.sessions` for any other name.
-fn sessions_dir(database: &Path) -> PathBuf {
+pub(crate) fn sessions_dir(database: &Path) -> PathBuf {
     match database.file_name() {
         Some(name) if name != "sessions.sqlite" => {
             let mut name = name.to_owned();

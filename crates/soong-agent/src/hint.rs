@@ -49,14 +49,34 @@ pub(crate) fn of_runtime(error: &RuntimeError) -> String {
 }
 
 /// What can be done about damage.
-fn of_store(error: &StoreError) -> &'static str {
+fn of_store(error: &StoreError) -> String {
     match error {
         StoreError::CorruptRow { .. }
         | StoreError::CorruptFile { .. }
         | StoreError::DamagedLog { .. }
-        | StoreError::Unmarked { .. } => "; to repair it: `soong-agent sessions repair`",
-        _ => "",
+        | StoreError::Unmarked { .. } => "; to repair it: `soong-agent sessions repair`".to_owned(),
+        StoreError::BeyondRepair { path, .. } => beyond_repair(path),
+        _ => String::new(),
     }
+}
+
+/// The same command would fail again: the shell lines of what is left to try.
+fn beyond_repair(path: &Path) -> String {
+    let beside = |end: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        shell::argument(&name)
+    };
+    let (file, old, log, old_log) = (beside(""), beside(".old"), beside("-wal"), beside(".old-wal"));
+    let mut message = "\nTo begin anew, move it away, with its log if it has one:".to_owned();
+    // Writing to a string cannot fail.
+    let _ = write!(
+        message,
+        "\n  mv -n {file} {old}\n  [ ! -e {log} ] || mv -n {log} {old_log}\n\
+         The tool sqlite3, where it is built with `.recover`, may find more in it:\n  \
+         sqlite3 {old} .recover | sqlite3 {file}\n  soong-agent sessions repair"
+    );
+    message
 }
 
 /// There is no file, and none was made: the shell lines that make one.
@@ -88,6 +108,35 @@ mod tests {
         assert_eq!(lines[1], "mkdir -p /home/u/.soong-agent");
         assert_eq!(lines[2], "soong-agent config template > /home/u/.soong-agent/config.toml");
         assert_eq!(lines[3], "chmod go-w /home/u/.soong-agent/config.toml");
+    }
+
+    /// What cannot be repaired is moved away with its log by the lines as they are typed, and nothing else is touched.
+    #[test]
+    fn what_is_beyond_repair_can_be_moved_away() {
+        for with_log in [false, true] {
+            let folder = agent_testkit::scratch(&format!("hint-beyond-{with_log}")).join("my \"home\" $x; y");
+            fs::create_dir_all(&folder).expect("made");
+            let path = folder.join("sessions.sqlite");
+            fs::write(&path, "damaged").expect("written");
+            if with_log {
+                fs::write(folder.join("sessions.sqlite-wal"), "log").expect("written");
+            }
+            let message = beyond_repair(&path);
+            assert!(message.contains(".recover | sqlite3"), "{message}");
+            let moves: Vec<_> = message
+                .lines()
+                .map(str::trim)
+                .filter(|line| line.starts_with("mv ") || line.starts_with("[ "))
+                .collect();
+            assert_eq!(moves.len(), 2, "{message}");
+            assert!(Command::new("sh").arg("-ec").arg(moves.join("\n")).status().expect("sh").success());
+            let mut left: Vec<_> =
+                fs::read_dir(&folder).expect("read").map(|entry| entry.expect("entry").file_name()).collect();
+            left.sort();
+            let expected: &[&str] =
+                if with_log { &["sessions.sqlite.old", "sessions.sqlite.old-wal"] } else { &["sessions.sqlite.old"] };
+            assert_eq!(left, expected);
+        }
     }
 
     /// CLI-07: the lines work when typed, whatever the folder is called.

@@ -37,7 +37,11 @@ pub(crate) fn run(arguments: SessionsArguments, output: &mut Output) -> Outcome 
         ));
     }
     let project = arguments.path.as_deref().map(|path| stored::project_folder(Some(path))).transpose()?;
-    let nothing = |_: &Path, output: &mut Output| {
+    let nothing = |path: &Path, output: &mut Output| {
+        if let Some(lost) = stored::lost_database(path) {
+            output.marked("warning:", Colour::Yellow, &lost);
+            return Ok(Exit::Completed);
+        }
         if let (Some(folder), Some(project)) = (&arguments.path, &project) {
             must_exist(folder, project)?;
         }

@@ -210,8 +210,25 @@ fn no_session_of(project: &str) -> Failure {
     Failure::usage(format!("there is no session of {project} yet; `soong-agent sessions` lists those of all projects"))
 }
 
+/// What is to be said where nothing is stored beside folders of sessions: this is no new home.
+pub(crate) fn lost_database(path: &Path) -> Option<String> {
+    let folders = match archive::session_folders(path) {
+        0 => return None,
+        1 => "one session folder is there and its".to_owned(),
+        more => format!("{more} session folders are there and their"),
+    };
+    Some(format!(
+        "{folders} database is not: {} is missing or empty. If you have a copy of it, put it back before anything is run: a run \
+         begins a new one",
+        whole_line(&path.to_string_lossy())
+    ))
+}
+
 /// Nothing is stored, though a session was asked for.
 pub(crate) fn nothing_yet(path: &Path) -> Failure {
+    if let Some(lost) = lost_database(path) {
+        return Failure::failed(lost);
+    }
     Failure::usage(format!("there is no session yet: nothing is stored at {}; {BEGIN}", path.display()))
 }
 

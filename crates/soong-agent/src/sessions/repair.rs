@@ -26,7 +26,7 @@ pub(super) fn run(output: &mut Output) -> Outcome {
 
 fn report(repaired: &Repaired, output: &mut Output) -> Outcome {
     let Repaired { set_aside, sessions, copied, lost, lost_commits, mended } = repaired;
-    output.page(&format!("{} and {} copied\n", counted(*sessions, "session"), counted(*copied, "row")));
+    output.page(&format!("{} copied; {} there now\n", counted(*copied, "row"), counted_are(*sessions)));
     for line in mended {
         output.page(&format!("changed: {}\n", one_line(line)));
     }
@@ -41,4 +41,8 @@ fn report(repaired: &Repaired, output: &mut Output) -> Outcome {
         true => Ok(Exit::Completed),
         false => Err(Failure::failed("not everything could be saved; what is lost is listed above")),
     }
+}
+
+fn counted_are(sessions: u64) -> String {
+    if sessions == 1 { "1 session is".to_owned() } else { format!("{sessions} sessions are") }
 }

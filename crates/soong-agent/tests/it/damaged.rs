@@ -209,6 +209,61 @@ fn repair_names_what_is_lost() {
     world.goes_on(&session);
 }
 
+/// A session whose row is lost is there again with all that was said, without its project, and `sessions move` brings it back.
+#[test]
+fn repair_makes_a_session_anew() {
+    let world = World::new("repair_anew");
+    let session = world.session("Remember the word mango.", "I shall.");
+    database(&world)
+        .execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM sessions; DELETE FROM runs; DELETE FROM agents")
+        .unwrap();
+    let ended = world.run(&["sessions", "repair"]).exits(1);
+    assert!(ended.stdout.contains("changed: ") && ended.stdout.contains("/unknown-project"), "{ended:?}");
+    world.run(&["sessions", "repair"]).exits(0).never_says(&["lost", "changed:"]);
+    assert!(world.run(&["replay", &session]).exits(0).stdout.contains("mango"));
+    let project = world.home.project.to_string_lossy().into_owned();
+    world.run(&["sessions", "move", &session, &project]).exits(0);
+    world.goes_on(&session);
+}
+
+/// A repair that can do nothing does not advise itself as before, and leaves the file as it is.
+#[test]
+fn beyond_repair_says_what_is_left_to_try() {
+    let world = World::new("beyond_repair");
+    world.session("hi", "Hello.");
+    let path = world.home.home.join("sessions.sqlite");
+    let good = fs::read(&path).unwrap();
+    let mut damaged = good.clone();
+    damaged[..4096].fill(0xa5);
+    for bytes in [&damaged[..], &good[..4096]] {
+        fs::write(&path, bytes).unwrap();
+        world.run(&["sessions", "repair"]).exits(1).says(&["cannot repair", ".recover"]).never_says(&["to repair it:"]);
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+}
+
+/// Folders of sessions without their database are no new home.
+#[test]
+fn a_missing_database_is_named() {
+    let world = World::new("missing_database");
+    world.run(&["sessions"]).exits(0).never_says(&["warning"]);
+    let session = world.session("hi", "Hello.");
+    let path = world.home.home.join("sessions.sqlite");
+    for end in ["-wal", "-shm"] {
+        let _ = fs::remove_file(world.home.home.join(format!("sessions.sqlite{end}")));
+    }
+    for empty in [true, false] {
+        if empty {
+            fs::write(&path, "").unwrap()
+        } else {
+            fs::remove_file(&path).unwrap()
+        }
+        world.run(&["sessions"]).exits(0).says(&["warning: ", "one session folder", "missing or empty"]);
+        world.run(&["sessions", "repair"]).exits(1).says(&["one session folder", "missing or empty"]);
+        world.run(&["replay", &session]).exits(1).says(&["missing or empty"]);
+    }
+}
+
 /// FND-16: what a removal that was broken off has left goes with the same command, again.
 #[test]
 fn a_broken_off_removal() {
