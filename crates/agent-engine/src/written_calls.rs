@@ -182,7 +182,10 @@ fn stands_alone(text: &str, at: usize) -> bool {
     let line = &text[text[..at].rfind('\n').map_or(0, |end| end + 1)..at];
     let ends_it =
         || explicit::ends_its_line(&text[at..]) && line.ends_with(char::is_whitespace) && !line.contains(['`', '>']);
-    line.trim().is_empty() || ends_it()
+    // Inline code may go on over lines of its paragraph.
+    let paragraph = &text[text[..at].rfind("\n\n").unwrap_or(0)..at];
+    let is_code = paragraph.matches('`').count() % 2 == 1;
+    !is_code && (line.trim().is_empty() || ends_it())
 }
 
 /// Whether a call is quoted within a sentence: one leads to it with a colon and goes on behind it.
