@@ -107,7 +107,7 @@ fn no_secret_is_to_be_given() {
     let mut tree = Tree::new("edit-secret");
     tree.context.secrets = KnownSecrets::new([("KEY", "sk-123456789abcdef")]).unwrap();
     for last in ["key = sk-123456789abcdef", "key = [secret KEY]"] {
-        tree.file("f", &format!("a\n{last}\n"));
+        tree.file("f", format!("a\n{last}\n"));
         let arguments = json!({"path": "f", "edits": [{"old": "", "new": "X"}]});
         let message = tree.refused(EditFile, arguments, ErrorCode::ValidationError);
         assert!(message.contains(r#""old":"a line that is there""#), "{message}");

@@ -254,7 +254,7 @@ fn no_call_with_a_placeholder_is_told() {
     let mut tree = Tree::new("write-secret");
     tree.context.secrets = KnownSecrets::new([("KEY", "sk-123456789abcdef")]).unwrap();
     for (line, is_told) in [("key = sk-123456789abcdef", false), ("key = [secret KEY]", false), ("key = other", true)] {
-        tree.file("f", &format!("a\n{line}\nb\n"));
+        tree.file("f", format!("a\n{line}\nb\n"));
         let arguments = json!({"path": "f", "content": "a\nkey = new\nb\n"});
         let message = tree.refused(WriteFile, arguments, ErrorCode::PathConflict);
         assert_eq!(message.contains(r#""edits""#), is_told, "{message}");

@@ -146,7 +146,7 @@ fn wanted() -> impl Strategy<Value = Recent> {
 }
 
 fn is_rule(node: &Node) -> bool {
-    node.token_count % 3 == 0
+    node.token_count.is_multiple_of(3)
 }
 
 /// What is wanted of a whole path, read plainly.

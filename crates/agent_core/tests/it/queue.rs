@@ -140,7 +140,8 @@ async fn sessions_run_side_by_side() {
 /// DB-07: two starts in the same moment, many times: their nodes never mix.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn starts_in_the_same_moment() {
-    let world = World::with("queue_same_moment", Protocol::OpenAi, "memory.enabled = false\ncompact.enabled = false").await;
+    let world =
+        World::with("queue_same_moment", Protocol::OpenAi, "memory.enabled = false\ncompact.enabled = false").await;
     let runtime = Arc::new(world.runtime().await);
     world.server.push(Reply::text("Begun."));
     let session_id = run(&runtime, "Begin.").await.session_id;

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use agent_engine::{Budgets, Calibration, Compacting, ModelSettings, Path, Sources, ToolSet, Window, compose};
+use agent_engine::{
+    Budgets, Calibration, Compacting, ModelSettings, OutputBound, Path, Sources, ToolSet, Window, compose,
+};
 use agent_protocol::{
     ContentBlock, ErrorCode, ErrorPayload, ModelMessage, ModelRequest, NodeDraft, NodeType, Object, Role, RunId,
     ToolCall, ToolCallId, ToolChoice,
@@ -98,6 +100,7 @@ fn sources(target: &Target) -> Sources {
             window: target.settings.context_window,
             fixed: 0,
             output: target.max_output_tokens,
+            output_bound: OutputBound::default(),
             dynamic: 0,
             messages: all,
             compact_at: all,
