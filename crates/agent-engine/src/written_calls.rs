@@ -134,12 +134,18 @@ fn between_marks(text: &str, names: &Names<'_>) -> Option<WrittenCall> {
     let is_fenced = fenced(text);
     let starts = text.match_indices(['<', '[', 'f']).map(|(at, _)| at);
     let starts = starts.filter(|at| explicit::begins(&text[*at..]) && stands_alone(text, *at) && !is_fenced(*at));
+    let mut quoted = 0;
     for at in starts.take(MOST_PLACES) {
+        // Marks within a call that is quoted are quoted too.
+        if at < quoted {
+            continue;
+        }
         let (before, marked) = text.split_at(at);
         let Some((tool, behind)) = explicit::call(marked, names) else { continue };
         if !explains(before) && !is_part_of_a_sentence(before, behind) {
             return Some(WrittenCall { tool, form: shapes::MARKED });
         }
+        quoted = text.len() - behind.len();
     }
     None
 }

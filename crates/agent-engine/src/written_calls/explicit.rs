@@ -74,7 +74,7 @@ fn of_any_name(text: &str) -> Option<(String, &str)> {
             let arguments = behind.trim_start();
             let is_marked = mark(arguments).is_some_and(|(content, _)| BEHIND_NAMES.contains(&loose(content).as_str()));
             if is_marked || arguments.starts_with('{') && balanced(arguments).0.ends_with('}') {
-                return named(name.trim_start_matches("call:"), balanced(arguments).1);
+                return named(name.trim_start_matches("call:"), behind);
             }
             if !INNER_WORDS.contains(&name) {
                 return None;
