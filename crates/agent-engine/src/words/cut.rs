@@ -122,6 +122,7 @@ fn joined(text: &str, mut parts: Vec<Range<usize>>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::is_wish;
     use super::*;
 
     /// A rule in the middle of a long message stays, in whole sentences, wherever it stands and whatever it is written in.
