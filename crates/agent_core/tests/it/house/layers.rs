@@ -13,6 +13,7 @@ pub(super) const LAYERS: &[(&str, &[Allowed])] = &[
             ("agent-engine", &["agent-protocol"]),
             ("agent-redact", &["agent-protocol"]),
             ("agent-policy", &["agent-protocol", "agent-redact"]),
+            ("agent-tasks", &["agent-protocol"]),
         ],
     ),
     (

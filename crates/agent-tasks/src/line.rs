@@ -1,0 +1,144 @@
+//! One line of a Task's log: ten fields, the contract's (WAL-7).
+
+use std::borrow::Cow;
+
+use agent_protocol::{AgentId, EventId, EventType, RunId, SessionId};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::event::{Event, Payload};
+use crate::moment::Moment;
+use crate::name::{StepId, TaskId};
+use crate::nullable;
+
+/// The longest line that is read, in bytes. A line of ours stays far below: see the limits of this crate.
+pub const MAX_LINE_BYTES: usize = 512 << 20;
+
+/// A line of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Its number: 1, 2, 3 …
+    pub wal_seq: u64,
+    /// The session.
+    pub session_id: SessionId,
+    /// The event's id.
+    pub event_id: EventId,
+    /// The agent that caused it; none without a run.
+    pub actor_agent_id: Option<AgentId>,
+    /// The run that caused it; none where core did.
+    pub actor_run_id: Option<RunId>,
+    /// The Task.
+    pub task_id: TaskId,
+    /// What happened.
+    pub event: Event,
+}
+
+/// The order of the fields in the file.
+#[derive(Serialize)]
+struct Written<'a> {
+    wal_seq: u64,
+    session_id: &'a SessionId,
+    event_id: &'a EventId,
+    event_type: EventType,
+    actor_agent_id: Option<&'a AgentId>,
+    actor_run_id: Option<&'a RunId>,
+    task_id: &'a TaskId,
+    step_id: Option<&'a StepId>,
+    payload: &'a Payload,
+    created_at: Moment,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Read<'a> {
+    wal_seq: u64,
+    session_id: SessionId,
+    event_id: EventId,
+    #[serde(borrow)]
+    event_type: Cow<'a, str>,
+    #[serde(deserialize_with = "nullable")]
+    actor_agent_id: Option<AgentId>,
+    #[serde(deserialize_with = "nullable")]
+    actor_run_id: Option<RunId>,
+    task_id: TaskId,
+    #[serde(deserialize_with = "nullable")]
+    step_id: Option<StepId>,
+    #[serde(borrow)]
+    payload: &'a RawValue,
+    created_at: Moment,
+}
+
+/// Why a line cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// It is not JSON of this form.
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+    /// Its type is not one of a Task's log. A newer version may have written it.
+    #[error("\"{0}\" is not an event type of a task's log")]
+    Type(String),
+    /// An event of a step without one, or the other way round.
+    #[error("{event_type} {}", if *.of_step { "names no step" } else { "is about the task, and names a step" })]
+    Step {
+        /// The type.
+        event_type: &'static str,
+        /// Whether it is about a step.
+        of_step: bool,
+    },
+}
+
+impl Line {
+    /// Appends the line with its line end.
+    ///
+    /// # Errors
+    /// Only where a value cannot be written as JSON, which those of this crate can.
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        let line = Written {
+            wal_seq: self.wal_seq,
+            session_id: &self.session_id,
+            event_id: &self.event_id,
+            event_type: self.event.payload.event_type(),
+            actor_agent_id: self.actor_agent_id.as_ref(),
+            actor_run_id: self.actor_run_id.as_ref(),
+            task_id: &self.task_id,
+            step_id: self.event.step_id.as_ref(),
+            payload: &self.event.payload,
+            created_at: self.event.at,
+        };
+        serde_json::to_writer(&mut *out, &line)?;
+        out.push(b'\n');
+        Ok(())
+    }
+
+    /// Reads a line, without its line end.
+    ///
+    /// # Errors
+    /// [`LineError`] says what is wrong with it.
+    pub fn read(text: &str) -> Result<Self, LineError> {
+        let read: Read<'_> = serde_json::from_str(text)?;
+        let known = event_type(&read.event_type);
+        let Some((event_type, of_step)) = known else {
+            return Err(LineError::Type(read.event_type.chars().take(64).collect()));
+        };
+        if of_step != read.step_id.is_some() {
+            return Err(LineError::Step { event_type: event_type.as_str(), of_step });
+        }
+        let Some(payload) = Payload::read(event_type, read.payload.get()) else {
+            return Err(LineError::Type(event_type.as_str().to_owned()));
+        };
+        Ok(Self {
+            wal_seq: read.wal_seq,
+            session_id: read.session_id,
+            event_id: read.event_id,
+            actor_agent_id: read.actor_agent_id,
+            actor_run_id: read.actor_run_id,
+            task_id: read.task_id,
+            event: Event { step_id: read.step_id, at: read.created_at, payload: payload? },
+        })
+    }
+}
+
+fn event_type(text: &str) -> Option<(EventType, bool)> {
+    let event_type = Payload::EVENT_TYPES.iter().copied().find(|known| known.as_str() == text)?;
+    Some((event_type, Payload::is_of_step(event_type)?))
+}

@@ -1,0 +1,140 @@
+//! A step: what it asks for, and how far it is.
+
+use std::sync::Arc;
+
+use agent_protocol::{AgentId, ArtifactId, RunId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::moment::Moment;
+use crate::name::{PoolId, StepId};
+use crate::status::StepStatus;
+
+/// A step as it is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StepSpec {
+    /// The step's id: 1 to 64 characters of a-z, 0-9, _ and -, unique in the Task.
+    pub step_id: StepId,
+    /// What the step is, in one line of at most 200 characters.
+    pub title: String,
+    /// What is to be done, and what "done" means. At most 16 KiB.
+    #[serde(default)]
+    pub summary: String,
+    /// The steps that must be completed before this one is ready.
+    #[serde(default)]
+    pub depends_on_step_ids: Vec<StepId>,
+    /// Whether the Task needs it to be completed.
+    #[serde(default = "yes")]
+    pub required: bool,
+    /// The pool whose workers may claim it; without one, workers of every pool may.
+    #[serde(default)]
+    pub worker_pool_id: Option<PoolId>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What a step asks for: all that only the Orchestrator changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepContent {
+    /// One line.
+    pub title: Arc<str>,
+    /// What is to be done.
+    pub summary: Arc<str>,
+    /// The steps that must be completed first, without duplicates.
+    pub depends_on: Vec<StepId>,
+    /// Whether the Task needs it.
+    pub required: bool,
+    /// The pool whose workers may claim it; none: every pool.
+    pub worker_pool_id: Option<PoolId>,
+}
+
+/// Who took a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// The worker.
+    pub agent_id: AgentId,
+    /// Its run.
+    pub run_id: RunId,
+    /// When the step falls back to pending. None once the step has ended.
+    pub lease_expires_at: Option<Moment>,
+}
+
+/// A step and its state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The id.
+    pub id: StepId,
+    /// What it asks for now.
+    pub content: Arc<StepContent>,
+    /// What it asked for when it was claimed (TSK-11). None where it was not, or was reopened.
+    pub dispatched: Option<Arc<StepContent>>,
+    /// The state.
+    pub status: StepStatus,
+    /// Its holder while it is claimed or running, and who held it last once it has ended. A step that the Orchestrator does
+    /// itself has none.
+    pub claim: Option<Claim>,
+    /// What came of it so far.
+    pub result_summary: Option<Arc<str>>,
+    /// The products named as its result.
+    pub artifact_ids: Vec<ArtifactId>,
+    /// Why it is blocked, failed or cancelled, or was reopened.
+    pub reason: Option<Arc<str>>,
+    /// When it was added.
+    pub created_at: Moment,
+    /// When it last changed.
+    pub updated_at: Moment,
+}
+
+impl Step {
+    /// A new step, pending.
+    pub(crate) fn new(spec: &StepSpec, at: Moment) -> Self {
+        let mut depends_on = spec.depends_on_step_ids.clone();
+        dedup(&mut depends_on);
+        let content = StepContent {
+            title: spec.title.as_str().into(),
+            summary: spec.summary.as_str().into(),
+            depends_on,
+            required: spec.required,
+            worker_pool_id: spec.worker_pool_id.clone(),
+        };
+        Self {
+            id: spec.step_id.clone(),
+            content: Arc::new(content),
+            dispatched: None,
+            status: StepStatus::Pending,
+            claim: None,
+            result_summary: None,
+            artifact_ids: Vec::new(),
+            reason: None,
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
+    /// Whether this run holds the step now.
+    #[must_use]
+    pub fn is_held_by(&self, run_id: &RunId) -> bool {
+        self.status.is_held() && self.claim.as_ref().is_some_and(|claim| claim.run_id == *run_id)
+    }
+
+    /// The moment at which its holder loses it.
+    #[must_use]
+    pub fn lease(&self) -> Option<Moment> {
+        if self.status.is_held() { self.claim.as_ref()?.lease_expires_at } else { None }
+    }
+
+    /// Whether the step was edited while somebody was at work on it.
+    #[must_use]
+    pub fn changed_since_dispatch(&self) -> bool {
+        self.dispatched.as_ref().is_some_and(|dispatched| *dispatched != self.content)
+    }
+}
+
+/// Drops later mentions of the same id; the order of the first ones stays.
+pub(crate) fn dedup(ids: &mut Vec<StepId>) {
+    let mut seen = std::collections::HashSet::with_capacity(ids.len());
+    ids.retain(|id| seen.insert(id.clone()));
+}
