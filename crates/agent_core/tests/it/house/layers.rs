@@ -21,6 +21,7 @@ pub(super) const LAYERS: &[(&str, &[Allowed])] = &[
         &[
             ("agent-library", &[]),
             ("agent-exec", &[]),
+            ("agent-journal", &[]),
             ("agent-store", &["agent-protocol"]),
             ("agent-llm", &["agent-protocol"]),
             ("agent-tool", &["agent-protocol", "agent-redact", "agent-policy"]),
