@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Longest id that is accepted anywhere, in bytes. Long enough for every provider's tool-call ids seen so far.
@@ -41,6 +42,21 @@ fn check(kind: &'static str, prefix: &'static str, text: &str) -> Result<(), IdE
     Ok(())
 }
 
+/// Takes a text without a copy where the format has one to lend.
+struct Text<P>(P);
+
+impl<T, E: fmt::Display, P: Fn(&str) -> Result<T, E>> Visitor<'_> for Text<P> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<F: serde::de::Error>(self, text: &str) -> Result<T, F> {
+        (self.0)(text).map_err(F::custom)
+    }
+}
+
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident, $kind:literal, $prefix:literal;)*) => {$(
         $(#[$doc])*
@@ -58,8 +74,16 @@ macro_rules! ids {
             /// # Errors
             /// [`IdError`] says which of them is wrong.
             pub fn parse(text: &str) -> Result<Self, IdError> {
-                check($kind, $prefix, text)?;
+                Self::check(text)?;
                 Ok(Self(text.into()))
+            }
+
+            /// What [`parse`](Self::parse) checks, for a text that is not kept.
+            ///
+            /// # Errors
+            /// The same.
+            pub fn check(text: &str) -> Result<(), IdError> {
+                check($kind, $prefix, text)
             }
 
             /// The id as text.
@@ -125,8 +149,7 @@ macro_rules! ids {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = Cow::<'de, str>::deserialize(deserializer)?;
-                Self::parse(&text).map_err(serde::de::Error::custom)
+                deserializer.deserialize_str(Text(Self::parse))
             }
         }
 

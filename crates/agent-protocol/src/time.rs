@@ -38,12 +38,20 @@ impl Timestamp {
     /// Milliseconds since 1970-01-01T00:00:00Z; none for text that is no moment in UTC, or one before that.
     #[must_use]
     pub fn to_unix_millis(&self) -> Option<u64> {
-        let (date, time) = self.0.strip_suffix('Z')?.split_once('T')?;
+        Self::unix_millis_of(&self.0)
+    }
+
+    /// [`to_unix_millis`](Self::to_unix_millis) of a text that is not kept.
+    #[must_use]
+    pub fn unix_millis_of(text: &str) -> Option<u64> {
+        let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
         let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
         let [year, month, day] = numbers(date, '-')?;
         let [hours, minutes, seconds] = numbers(time, ':')?;
         let days = days_from_civil(year, month, day)?;
-        let fraction: u64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
+        let digits = fraction.get(..fraction.len().min(3))?;
+        let scale = [100, 100, 10, 1][digits.len()];
+        let fraction = digits.parse::<u64>().ok()? * scale;
         let minutes = (days * 1440).checked_add(hours.checked_mul(60)?)?.checked_add(minutes)?;
         let seconds = minutes.checked_mul(60)?.checked_add(seconds)?;
         seconds.checked_mul(1000)?.checked_add(fraction)
@@ -121,8 +129,13 @@ mod tests {
             assert_eq!(Timestamp::from_unix_millis(millis).as_str(), text);
             assert_eq!(Timestamp::from_stored(text.to_owned()).to_unix_millis(), Some(millis));
         }
+        for (fraction, millis) in [(".1", 100), (".12", 120), (".1234567", 123), ("", 0)] {
+            assert_eq!(Timestamp::unix_millis_of(&format!("1970-01-01T00:00:00{fraction}Z")), Some(millis));
+        }
         for other in [
             "",
+            "1970-01-01T00:00:00.Z",
+            "1970-01-01T00:00:00.äZ",
             "2026-11-30",
             "2026-13-01T00:00:00Z",
             "1969-12-31T23:59:59Z",

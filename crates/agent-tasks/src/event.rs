@@ -81,7 +81,7 @@ payloads! {
     /// A Task was made.
     TaskCreated, task {
         /// The whole Task, all its steps pending.
-        task: TaskSnapshot,
+        task: Box<TaskSnapshot>,
     }
     /// A step of a pending Task is ready, claimed or running.
     TaskRunning, task {
@@ -100,7 +100,7 @@ payloads! {
         /// The changed steps that somebody was at work on.
         updated_after_dispatch_step_ids: Vec<StepId>,
         /// The Task after it. Replay does not read it.
-        task_summary: TaskSummary,
+        task_summary: Box<TaskSummary>,
     }
     /// A blocked Task may go on.
     TaskReopened, task {

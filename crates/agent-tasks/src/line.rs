@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use agent_protocol::{AgentId, EventId, EventType, RunId, SessionId};
+use agent_protocol::{AgentId, EventId, EventType, IdError, RunId, SessionId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::event::{Event, Payload};
 use crate::moment::Moment;
-use crate::name::{StepId, TaskId};
+use crate::name::{NameError, StepId, TaskId};
 use crate::nullable;
 
 /// The longest line that is read, in bytes. A line of ours stays far below: see the limits of this crate.
@@ -48,19 +48,23 @@ struct Written<'a> {
     created_at: Moment,
 }
 
+/// A line as it stands, with nothing copied that replay does not keep.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Read<'a> {
-    wal_seq: u64,
-    session_id: SessionId,
-    event_id: EventId,
+pub(crate) struct Read<'a> {
+    pub(crate) wal_seq: u64,
+    #[serde(borrow)]
+    pub(crate) session_id: Cow<'a, str>,
+    #[serde(borrow)]
+    event_id: Cow<'a, str>,
     #[serde(borrow)]
     event_type: Cow<'a, str>,
-    #[serde(deserialize_with = "nullable")]
-    actor_agent_id: Option<AgentId>,
-    #[serde(deserialize_with = "nullable")]
-    actor_run_id: Option<RunId>,
-    task_id: TaskId,
+    #[serde(borrow, deserialize_with = "nullable")]
+    actor_agent_id: Option<Cow<'a, str>>,
+    #[serde(borrow, deserialize_with = "nullable")]
+    actor_run_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(crate) task_id: Cow<'a, str>,
     #[serde(deserialize_with = "nullable")]
     step_id: Option<StepId>,
     #[serde(borrow)]
@@ -77,6 +81,12 @@ pub enum LineError {
     /// Its type is not one of a Task's log. A newer version may have written it.
     #[error("\"{0}\" is not an event type of a task's log")]
     Type(String),
+    /// An id has another form.
+    #[error("{0}")]
+    Id(#[from] IdError),
+    /// A name has another form.
+    #[error("{0}")]
+    Name(#[from] NameError),
     /// An event of a step without one, or the other way round.
     #[error("{event_type} {}", if *.of_step { "names no step" } else { "is about the task, and names a step" })]
     Step {
@@ -115,26 +125,41 @@ impl Line {
     /// # Errors
     /// [`LineError`] says what is wrong with it.
     pub fn read(text: &str) -> Result<Self, LineError> {
-        let read: Read<'_> = serde_json::from_str(text)?;
-        let known = event_type(&read.event_type);
-        let Some((event_type, of_step)) = known else {
-            return Err(LineError::Type(read.event_type.chars().take(64).collect()));
-        };
-        if of_step != read.step_id.is_some() {
-            return Err(LineError::Step { event_type: event_type.as_str(), of_step });
-        }
-        let Some(payload) = Payload::read(event_type, read.payload.get()) else {
-            return Err(LineError::Type(event_type.as_str().to_owned()));
-        };
+        let read = Read::new(text)?;
+        let event = read.event()?;
         Ok(Self {
             wal_seq: read.wal_seq,
-            session_id: read.session_id,
-            event_id: read.event_id,
-            actor_agent_id: read.actor_agent_id,
-            actor_run_id: read.actor_run_id,
-            task_id: read.task_id,
-            event: Event { step_id: read.step_id, at: read.created_at, payload: payload? },
+            session_id: SessionId::parse(&read.session_id)?,
+            event_id: EventId::parse(&read.event_id)?,
+            actor_agent_id: read.actor_agent_id.as_deref().map(AgentId::parse).transpose()?,
+            actor_run_id: read.actor_run_id.as_deref().map(RunId::parse).transpose()?,
+            task_id: TaskId::parse(&read.task_id)?,
+            event,
         })
+    }
+}
+
+impl<'a> Read<'a> {
+    pub(crate) fn new(text: &'a str) -> Result<Self, LineError> {
+        let read: Self = serde_json::from_str(text)?;
+        EventId::check(&read.event_id)?;
+        read.actor_agent_id.as_deref().map(AgentId::check).transpose()?;
+        read.actor_run_id.as_deref().map(RunId::check).transpose()?;
+        Ok(read)
+    }
+
+    pub(crate) fn event(&self) -> Result<Event, LineError> {
+        let known = event_type(&self.event_type);
+        let Some((event_type, of_step)) = known else {
+            return Err(LineError::Type(self.event_type.chars().take(64).flat_map(char::escape_debug).collect()));
+        };
+        if of_step != self.step_id.is_some() {
+            return Err(LineError::Step { event_type: event_type.as_str(), of_step });
+        }
+        let Some(payload) = Payload::read(event_type, self.payload.get()) else {
+            return Err(LineError::Type(event_type.as_str().to_owned()));
+        };
+        Ok(Event { step_id: self.step_id.clone(), at: self.created_at, payload: payload? })
     }
 }
 

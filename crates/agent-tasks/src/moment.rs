@@ -1,7 +1,6 @@
 //! Moments: what a clock outside of this crate showed.
 
-use std::borrow::Cow;
-
+use crate::name::Text;
 use agent_protocol::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -46,10 +45,13 @@ impl Serialize for Moment {
 
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<'de, str>::deserialize(deserializer)?;
-        let shown: String = text.chars().take(40).collect();
-        let moment = Timestamp::from_stored(text.into_owned()).to_unix_millis().filter(|millis| *millis <= LAST);
-        moment.map(Self).ok_or_else(|| serde::de::Error::custom(format!("\"{shown}\" is no time in UTC")))
+        deserializer.deserialize_str(Text(|text: &str| {
+            let moment = Timestamp::unix_millis_of(text).filter(|millis| *millis <= LAST);
+            moment.map(Self).ok_or_else(|| {
+                let shown: String = text.chars().take(40).flat_map(char::escape_debug).collect();
+                format!("\"{shown}\" is no time in UTC")
+            })
+        }))
     }
 }
 

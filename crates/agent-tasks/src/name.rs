@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The longest name, in bytes.
@@ -30,6 +31,21 @@ fn check(kind: &'static str, text: &str) -> Result<(), NameError> {
         return Ok(());
     };
     Err(NameError { kind, shown: text.chars().take(MAX_NAME_LEN).flat_map(char::escape_debug).collect(), reason })
+}
+
+/// Takes a text without a copy where the format has one to lend.
+pub(crate) struct Text<P>(pub(crate) P);
+
+impl<T, E: fmt::Display, P: Fn(&str) -> Result<T, E>> Visitor<'_> for Text<P> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<F: serde::de::Error>(self, text: &str) -> Result<T, F> {
+        (self.0)(text).map_err(F::custom)
+    }
 }
 
 macro_rules! names {
@@ -83,8 +99,7 @@ macro_rules! names {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = Cow::<'de, str>::deserialize(deserializer)?;
-                Self::parse(&text).map_err(serde::de::Error::custom)
+                deserializer.deserialize_str(Text(Self::parse))
             }
         }
 

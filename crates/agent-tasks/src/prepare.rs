@@ -163,7 +163,7 @@ impl Task {
         }
         let mut task = probe;
         let mut change = task.change();
-        let created = TaskCreated { task: snapshot };
+        let created = TaskCreated { task: Box::new(snapshot) };
         change.events.push(Event { step_id: None, at: now, payload: created.into() });
         change.settle(now)?;
         let events = change.commit();
@@ -209,7 +209,7 @@ fn update(change: &mut Change<'_>, operations: &[Operation], now: Moment) -> Res
     let payload = TaskUpdated {
         operations: operations.to_vec(),
         updated_after_dispatch_step_ids: edited.after_dispatch,
-        task_summary: change.task.summary(),
+        task_summary: Box::new(change.task.summary()),
     };
     change.events.push(Event { step_id: None, at: now, payload: payload.into() });
     let implied = edited.implied.into_iter();

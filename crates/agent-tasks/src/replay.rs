@@ -3,8 +3,8 @@
 use agent_protocol::SessionId;
 
 use crate::apply::Misfit;
-use crate::event::Payload;
-use crate::line::{Line, LineError};
+use crate::event::{Event, Payload};
+use crate::line::{LineError, Read};
 use crate::task::Task;
 
 /// Folds lines to a Task.
@@ -83,37 +83,39 @@ impl ReplayFault {
 }
 
 impl Replay {
-    /// Takes the next line, without its line end.
+    /// Takes the next line, without its line end, and gives what happened.
     ///
     /// # Errors
     /// [`ReplayError`] says which line is wrong and why; the Task is then not to be used.
-    pub fn line(&mut self, text: &str) -> Result<Line, ReplayError> {
+    pub fn line(&mut self, text: &str) -> Result<Event, ReplayError> {
         let number = self.lines + 1;
-        let at = |why: ReplayFault| ReplayError { line: number, why };
-        let line = Line::read(text).map_err(|error| at(error.into()))?;
-        if line.wal_seq != number {
-            return Err(at(ReplayFault::Sequence { expected: number, found: line.wal_seq }));
-        }
-        self.fold(&line).map_err(at)?;
+        let event = self.fold(text, number).map_err(|why| ReplayError { line: number, why })?;
         self.lines = number;
-        Ok(line)
+        Ok(event)
     }
 
-    fn fold(&mut self, line: &Line) -> Result<(), ReplayFault> {
-        let event_type = line.event.payload.event_type().as_str();
+    fn fold(&mut self, text: &str, number: u64) -> Result<Event, ReplayFault> {
+        let line = Read::new(text)?;
+        if line.wal_seq != number {
+            return Err(ReplayFault::Sequence { expected: number, found: line.wal_seq });
+        }
+        let event = line.event()?;
+        let event_type = event.payload.event_type().as_str();
         let misfit = |why| ReplayFault::Misfit { event_type, why };
         let Some(begun) = &mut self.state else {
-            let Payload::TaskCreated(created) = &line.event.payload else {
+            let Payload::TaskCreated(created) = &event.payload else {
                 return Err(ReplayFault::Beginning(event_type));
             };
-            same("task", line.task_id.as_str(), created.task.task_id.as_str())?;
+            same("task", &line.task_id, created.task.task_id.as_str())?;
+            let session_id = SessionId::parse(&line.session_id).map_err(LineError::from)?;
             let task = Task::created(&created.task).map_err(misfit)?;
-            self.state = Some(Begun { session_id: line.session_id.clone(), task });
-            return Ok(());
+            self.state = Some(Begun { session_id, task });
+            return Ok(event);
         };
-        same("session", begun.session_id.as_str(), line.session_id.as_str())?;
-        same("task", begun.task.id().as_str(), line.task_id.as_str())?;
-        begun.task.apply(&line.event).map_err(misfit)
+        same("session", begun.session_id.as_str(), &line.session_id)?;
+        same("task", begun.task.id().as_str(), &line.task_id)?;
+        begun.task.apply(&event).map_err(misfit)?;
+        Ok(event)
     }
 
     /// How many lines were taken: the `wal_seq` of the last one.
