@@ -97,7 +97,7 @@ fn a_line_to_the_letter() {
     );
     let line = Line::read(log[1].trim_end()).unwrap();
     let mut again = Vec::new();
-    line.write(&mut again).unwrap();
+    line.write(&mut again);
     assert_eq!(String::from_utf8(again).unwrap(), log[1]);
 }
 

@@ -135,7 +135,7 @@ pub(super) fn lines(log: &[Event]) -> Vec<String> {
             event: event.clone(),
         };
         let mut out = Vec::new();
-        line.write(&mut out).unwrap();
+        line.write(&mut out);
         String::from_utf8(out).unwrap()
     };
     log.iter().enumerate().map(line).collect()

@@ -22,6 +22,7 @@ pub(super) const LAYERS: &[(&str, &[Allowed])] = &[
             ("agent-library", &[]),
             ("agent-exec", &[]),
             ("agent-journal", &[]),
+            ("agent-task-store", &["agent-protocol", "agent-tasks", "agent-journal"]),
             ("agent-store", &["agent-protocol"]),
             ("agent-llm", &["agent-protocol"]),
             ("agent-tool", &["agent-protocol", "agent-redact", "agent-policy"]),

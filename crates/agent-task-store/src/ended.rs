@@ -1,0 +1,78 @@
+//! Tasks that are read and not changed: those that have ended (TSK-14), and all of a session that another process owns.
+
+use std::path::{Path, PathBuf};
+
+use agent_journal::ReadError;
+use agent_protocol::SessionId;
+use agent_tasks::{Replay, ReplayError, Task, TaskId, TaskStatus};
+
+use crate::error::TaskError;
+use crate::folder;
+use crate::store::{TaskStore, first_task_id};
+
+/// A log that was read.
+#[derive(Debug)]
+pub struct EndedTask {
+    /// The log.
+    pub path: PathBuf,
+    /// Its Task, or why it makes none.
+    pub task: Result<Task, String>,
+}
+
+/// Tasks of a session that have ended, the newest first: at most `limit` of them, after the first `offset`.
+///
+/// # Errors
+/// [`TaskError::Io`] where the folder cannot be read. A log that makes no Task is passed over: the store names it.
+pub fn ended(
+    store: &TaskStore,
+    folder: &Path,
+    status: Option<TaskStatus>,
+    limit: usize,
+    offset: usize,
+) -> Result<Vec<EndedTask>, TaskError> {
+    let active: Vec<&Path> = store.active_files().collect();
+    let logs = folder::logs(folder)?.into_iter().filter(|log| !active.contains(&log.path.as_path()));
+    let tasks = logs.filter_map(|log| Some((read(&log.path).ok()?, log.path)));
+    let wanted = |task: &Task| task.status().is_terminal() && status.is_none_or(|status| task.status() == status);
+    let wanted = tasks.filter(|(task, _)| wanted(task));
+    Ok(wanted.skip(offset).take(limit).map(|(task, path)| EndedTask { path, task: Ok(task) }).collect())
+}
+
+/// The newest ended Task with this id (TSK-2).
+///
+/// # Errors
+/// [`TaskError`]: there is none, or its log makes no Task.
+pub fn find_ended(folder: &Path, task_id: &TaskId) -> Result<Task, TaskError> {
+    for log in folder::logs(folder)? {
+        if first_task_id(&log.path).as_ref() == Some(task_id) {
+            let task = read(&log.path);
+            return task.map_err(|why| TaskError::Unavailable { task_id: task_id.clone(), why });
+        }
+    }
+    Err(TaskError::NotFound(task_id.clone()))
+}
+
+/// All Tasks of a session as their logs say, the newest first. Nothing is locked and nothing is changed: another process may be
+/// writing.
+///
+/// # Errors
+/// [`TaskError::Io`] where the folder cannot be read.
+pub fn tasks(folder: &Path, session_id: &SessionId) -> Result<Vec<EndedTask>, TaskError> {
+    let logs = folder::logs(folder)?;
+    let task = |path: &Path| {
+        let (of, task) = replay(path)?;
+        if of == *session_id { Ok(task) } else { Err(format!("it belongs to session {of}")) }
+    };
+    Ok(logs.into_iter().map(|log| EndedTask { task: task(&log.path), path: log.path }).collect())
+}
+
+fn read(path: &Path) -> Result<Task, String> {
+    replay(path).map(|(_, task)| task)
+}
+
+fn replay(path: &Path) -> Result<(SessionId, Task), String> {
+    let mut replay = Replay::default();
+    agent_journal::read(path, |line| replay.line(line).map(drop))
+        .map_err(|error: ReadError<ReplayError>| error.to_string())?;
+    replay.finish().ok_or_else(|| "it has no whole line".to_owned())
+}

@@ -1,0 +1,105 @@
+//! The folder of a session's logs.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use agent_protocol::SessionId;
+use agent_tasks::WalName;
+
+use crate::error::TaskError;
+
+const EXTENSION: &str = ".wal.jsonl";
+
+/// Where the logs of a session lie (WAL-1).
+#[must_use]
+pub fn session_folder(wal_dir: &Path, session_id: &SessionId) -> PathBuf {
+    wal_dir.join(session_id.as_str())
+}
+
+/// A log, as it lies there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogFile {
+    /// Its name without extension.
+    pub name: WalName,
+    /// The file.
+    pub path: PathBuf,
+    /// When it was last written.
+    pub modified: SystemTime,
+}
+
+pub(crate) fn path_of(folder: &Path, name: &WalName) -> PathBuf {
+    folder.join(format!("{name}{EXTENSION}"))
+}
+
+/// The logs in a folder, the newest first; those of the same age by name. A folder that is not there has none. What has another name,
+/// or is no regular file, is no log.
+pub(crate) fn logs(folder: &Path) -> Result<Vec<LogFile>, TaskError> {
+    let failed = |source| TaskError::Io { step: "list", path: folder.to_owned(), source };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut logs = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        let file_name = entry.file_name();
+        let name = file_name.to_str().and_then(|name| name.strip_suffix(EXTENSION));
+        let Some(name) = name.and_then(|name| WalName::parse(name).ok()) else { continue };
+        // Not followed: a link is no log.
+        let Ok(metadata) = entry.metadata() else { continue };
+        if metadata.is_file() {
+            let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            logs.push(LogFile { name, path: entry.path(), modified });
+        }
+    }
+    logs.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.name.cmp(&b.name)));
+    Ok(logs)
+}
+
+/// Makes the folder of a session, for its owner alone, and keeps the logs out of version control.
+pub(crate) fn make(folder: &Path) -> Result<(), TaskError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| TaskError::Io { step: "make", path, source }
+    };
+    let there = fs::symlink_metadata(folder);
+    if there.as_ref().is_ok_and(|there| !there.is_dir()) {
+        let source = io::Error::other("something else than a folder has this name");
+        return Err(TaskError::Io { step: "make", path: folder.to_owned(), source });
+    }
+    if there.is_err() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed(folder))?;
+    }
+    let Some(wal_dir) = folder.parent() else { return Ok(()) };
+    let ignore = wal_dir.join(".gitignore");
+    match File::create_new(&ignore) {
+        Ok(mut file) => io::Write::write_all(&mut file, b"*\n").map_err(failed(&ignore)),
+        // Whatever it says, it is the user's.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(failed(&ignore)(error)),
+    }
+}
+
+/// So much of a log's end is looked at to see how it ends. A longer last line is found by reading all of it.
+const TAIL: u64 = 64 << 10;
+
+/// The last whole line of a log, where it is not longer than the tail that is looked at.
+pub(crate) fn last_line(path: &Path) -> io::Result<Option<String>> {
+    let mut file = File::open(path)?;
+    let len = file.metadata()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(TAIL)))?;
+    let mut tail = Vec::new();
+    file.take(TAIL).read_to_end(&mut tail)?;
+    let Some(end) = tail.iter().rposition(|byte| *byte == b'\n') else { return Ok(None) };
+    let start = tail[..end].iter().rposition(|byte| *byte == b'\n');
+    let start = match start {
+        Some(at) => at + 1,
+        None if len <= TAIL => 0,
+        None => return Ok(None),
+    };
+    Ok(String::from_utf8(tail[start..end].to_vec()).ok())
+}

@@ -1,0 +1,280 @@
+//! The active Tasks of a session.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use agent_journal::{JournalError, Torn};
+use agent_protocol::{RunId, SessionId};
+use agent_tasks::{Command, Moment, Payload, StepSpec, Task, TaskId, WalName};
+
+use crate::error::TaskError;
+use crate::folder;
+use crate::log::{Actor, OpenError, OpenedLog, Recorded, Stamp, TaskLog};
+
+/// The active Tasks of one session, for its owner.
+pub struct TaskStore {
+    session_id: SessionId,
+    folder: PathBuf,
+    /// What the folder is called in a Task's `wal_path`.
+    shown_folder: String,
+    active: BTreeMap<TaskId, TaskLog>,
+    unavailable: BTreeMap<WalName, Unavailable>,
+}
+
+impl fmt::Debug for TaskStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskStore")
+            .field("session_id", &self.session_id)
+            .field("folder", &self.folder)
+            .field("active", &self.active.keys())
+            .field("unavailable", &self.unavailable)
+            .finish()
+    }
+}
+
+/// A log that makes no Task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unavailable {
+    /// Its Task, where the log still tells.
+    pub task_id: Option<TaskId>,
+    /// One word for programs: `line`, `sequence`, `beginning`, `other`, `misfit`, `locked`, `file` or `empty`.
+    pub kind: &'static str,
+    /// The line that is wrong, counted from 1.
+    pub line: Option<u64>,
+    /// What is wrong.
+    pub why: String,
+}
+
+/// What became of a log at recovery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovered {
+    /// The log.
+    pub path: PathBuf,
+    /// What became of it.
+    pub recovery: Recovery,
+}
+
+/// What became of a log at recovery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recovery {
+    /// Its Task is active again.
+    Replayed {
+        /// The Task.
+        task_id: TaskId,
+        /// How many lines it had.
+        lines: u64,
+        /// What a crash had left of a last line.
+        torn: Option<Torn>,
+        /// What a crash had kept from being written, and leases that were over.
+        settled: Vec<Recorded>,
+    },
+    /// It makes no Task.
+    Failed(Unavailable),
+}
+
+/// A Task as it is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewTask {
+    /// The id.
+    pub task_id: TaskId,
+    /// The name of its log.
+    pub wal_name: WalName,
+    /// One line.
+    pub title: String,
+    /// What it is about.
+    pub summary: String,
+    /// Its steps.
+    pub steps: Vec<StepSpec>,
+}
+
+/// A Task that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Created {
+    /// Its log, as its snapshot names it.
+    pub wal_path: String,
+    /// Its first lines.
+    pub recorded: Vec<Recorded>,
+}
+
+impl TaskStore {
+    /// Takes up the Tasks of a session that have not ended.
+    ///
+    /// `shown_folder` is what the session's folder is called where people and models read it.
+    ///
+    /// # Errors
+    /// [`TaskError::Io`] where the folder cannot be read. A log that cannot be used is told in what comes back, and harms no other.
+    pub fn open(
+        folder: &Path,
+        shown_folder: &str,
+        session_id: &SessionId,
+        stamp: &Stamp<'_>,
+    ) -> Result<(Self, Vec<Recovered>), TaskError> {
+        let mut store = Self {
+            session_id: session_id.clone(),
+            folder: folder.to_owned(),
+            shown_folder: shown_folder.to_owned(),
+            active: BTreeMap::new(),
+            unavailable: BTreeMap::new(),
+        };
+        let mut recovered = Vec::new();
+        // The oldest first, so that of two with one id the older one is the Task.
+        for log in folder::logs(folder)?.into_iter().rev() {
+            if has_ended(&log.path) {
+                continue;
+            }
+            match store.take_up(&log.path, stamp) {
+                Ok(None) => {}
+                Ok(Some(recovery)) => recovered.push(Recovered { path: log.path, recovery }),
+                Err(unavailable) => {
+                    store.unavailable.insert(log.name, unavailable.clone());
+                    recovered.push(Recovered { path: log.path, recovery: Recovery::Failed(unavailable) });
+                }
+            }
+        }
+        Ok((store, recovered))
+    }
+
+    /// None where its Task has ended.
+    fn take_up(&mut self, path: &Path, stamp: &Stamp<'_>) -> Result<Option<Recovery>, Unavailable> {
+        let OpenedLog { mut log, torn } =
+            TaskLog::open(path, &self.session_id).map_err(|error| failed(path, &error))?;
+        if log.task.status().is_terminal() {
+            return Ok(None);
+        }
+        let (task_id, lines) = (log.task.id().clone(), log.lines());
+        let unavailable = |kind, why| Unavailable { task_id: Some(task_id.clone()), kind, line: None, why };
+        if let Some(other) = self.active.get(&task_id) {
+            let why = format!("{} has the same task_id", other.path().display());
+            return Err(unavailable("other", why));
+        }
+        let settled = log.execute(&Command::Settle, &Actor::default(), stamp);
+        let settled = settled.map_err(|error| unavailable("file", error.to_string()))?;
+        self.active.insert(task_id.clone(), log);
+        Ok(Some(Recovery::Replayed { task_id, lines, torn, settled }))
+    }
+
+    /// The active Tasks, by id.
+    pub fn active(&self) -> impl Iterator<Item = &Task> {
+        self.active.values().map(|log| &log.task)
+    }
+
+    /// An active Task.
+    #[must_use]
+    pub fn task(&self, task_id: &TaskId) -> Option<&Task> {
+        Some(&self.active.get(task_id)?.task)
+    }
+
+    /// The logs that make no Task, by name.
+    pub fn unavailable(&self) -> impl Iterator<Item = (&WalName, &Unavailable)> {
+        self.unavailable.iter()
+    }
+
+    /// The files of active Tasks.
+    pub fn active_files(&self) -> impl Iterator<Item = &Path> {
+        self.active.values().map(TaskLog::path)
+    }
+
+    /// Makes a Task (TSK-16).
+    ///
+    /// # Errors
+    /// [`TaskError`]; there is no Task then.
+    pub fn create(&mut self, new: NewTask, actor: &Actor, stamp: &Stamp<'_>) -> Result<Created, TaskError> {
+        if self.active.contains_key(&new.task_id) {
+            return Err(TaskError::Exists(new.task_id));
+        }
+        let wal_path = format!("{}/{}.wal.jsonl", self.shown_folder, new.wal_name);
+        let path = folder::path_of(&self.folder, &new.wal_name);
+        let asked = agent_tasks::NewTask {
+            task_id: new.task_id.clone(),
+            wal_path: wal_path.clone(),
+            title: new.title,
+            summary: new.summary,
+            steps: new.steps,
+            agent_id: actor.agent_id.clone(),
+            run_id: actor.run_id.clone(),
+        };
+        let (task, events) = Task::create(&asked, stamp.now)?;
+        folder::make(&self.folder)?;
+        let made = TaskLog::create(&path, &self.session_id, task, events, actor, stamp);
+        let (log, recorded) = made.map_err(|source| match source {
+            JournalError::Exists(_) => TaskError::LogExists(PathBuf::from(&wal_path)),
+            source => TaskError::Log { task_id: new.task_id.clone(), source },
+        })?;
+        self.active.insert(new.task_id, log);
+        Ok(Created { wal_path, recorded })
+    }
+
+    /// Does something with a Task. Leases that are over end first (TSK-13); what that wrote comes first in the result.
+    ///
+    /// # Errors
+    /// [`TaskError`]; the command had no effect then.
+    pub fn execute(
+        &mut self,
+        task_id: &TaskId,
+        command: &Command,
+        actor: &Actor,
+        stamp: &Stamp<'_>,
+    ) -> Result<Vec<Recorded>, TaskError> {
+        let mut recorded = self.settle(task_id, stamp)?;
+        let log = self.log(task_id)?;
+        recorded.extend(log.execute(command, actor, stamp)?);
+        if log.task.status().is_terminal() {
+            self.active.remove(task_id);
+        }
+        Ok(recorded)
+    }
+
+    /// Ends the leases of a Task that are over.
+    ///
+    /// # Errors
+    /// [`TaskError`]; they are still there then.
+    pub fn settle(&mut self, task_id: &TaskId, stamp: &Stamp<'_>) -> Result<Vec<Recorded>, TaskError> {
+        let log = self.log(task_id)?;
+        if log.task.next_lease().is_none_or(|lease| lease > stamp.now) {
+            return Ok(Vec::new());
+        }
+        log.execute(&Command::Settle, &Actor::default(), stamp)
+    }
+
+    /// Renews the lease of the step that a run holds, in memory only (TSK-5). False where it holds none.
+    pub fn renew_lease(&mut self, task_id: &TaskId, run_id: &RunId, until: Moment) -> bool {
+        self.active.get_mut(task_id).is_some_and(|log| log.task.renew_lease(run_id, until))
+    }
+
+    fn log(&mut self, task_id: &TaskId) -> Result<&mut TaskLog, TaskError> {
+        let unavailable = self.unavailable.values().find(|log| log.task_id.as_ref() == Some(task_id));
+        match (self.active.get_mut(task_id), unavailable) {
+            (Some(log), _) => Ok(log),
+            (None, Some(log)) => Err(TaskError::Unavailable { task_id: task_id.clone(), why: log.why.clone() }),
+            (None, None) => Err(TaskError::NotFound(task_id.clone())),
+        }
+    }
+}
+
+fn failed(path: &Path, error: &OpenError) -> Unavailable {
+    let (kind, line) = error.details();
+    Unavailable { task_id: first_task_id(path), kind, line, why: error.to_string() }
+}
+
+/// The Task that a log's first line names, whatever comes after it.
+pub(crate) fn first_task_id(path: &Path) -> Option<TaskId> {
+    let mut task_id = None;
+    // One line is enough: the second one ends the reading.
+    let _ = agent_journal::read(path, |line| {
+        if task_id.is_some() {
+            return Err(());
+        }
+        let line: serde_json::Value = serde_json::from_str(line).map_err(drop)?;
+        task_id = line.get("task_id").and_then(|id| TaskId::parse(id.as_str()?).ok());
+        task_id.is_some().then_some(()).ok_or(())
+    });
+    task_id
+}
+
+/// Whether the last line of a log says that its Task has ended. Where that cannot be seen, all of it is read.
+fn has_ended(path: &Path) -> bool {
+    let last = folder::last_line(path).ok().flatten();
+    let event = last.and_then(|line| agent_tasks::Line::read(&line).ok()).map(|line| line.event.payload);
+    matches!(event, Some(Payload::TaskCompleted(_) | Payload::TaskFailed(_) | Payload::TaskCancelled(_)))
+}
