@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{CUT, first_wish, shortened, wishes_in};
+use super::ends::{CUT, shortened};
+use super::wishes::{first_wish, wishes_in};
 use crate::tokens::TokenCounter;
 
 /// Head and tail of what takes more than `room` tokens, and of what lies between them the sentences that sound like a wish, as far as
@@ -122,8 +123,8 @@ fn joined(text: &str, mut parts: Vec<Range<usize>>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::is_wish;
     use super::*;
+    use crate::words::wishes::is_wish;
 
     /// A rule in the middle of a long message stays, in whole sentences, wherever it stands and whatever it is written in.
     #[test]
