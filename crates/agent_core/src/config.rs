@@ -8,7 +8,7 @@ mod report;
 mod servers;
 
 pub use agent_config::Notice;
-pub use agent_engine::{BudgetConfig, Budgets, Calibration};
+pub use agent_engine::{BudgetConfig, Budgets, Calibration, OutputBound};
 
 pub use location::{ConfigSource, Location};
 pub use report::{ConfigReport, inspect, template};

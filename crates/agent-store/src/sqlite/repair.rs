@@ -6,6 +6,7 @@
 mod anew;
 mod copy;
 mod mend;
+mod mended;
 mod ways;
 
 use std::fs;
@@ -24,7 +25,7 @@ use crate::error::StoreError;
 use crate::private;
 use crate::settings::Clock;
 use copy::TABLES;
-use mend::Mended;
+use mended::Mended;
 
 /// What a repair made, and what it had to leave out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

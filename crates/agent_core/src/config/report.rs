@@ -68,6 +68,7 @@ pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
     let (roles, providers) = (settings.roles()?, SharedProviders::from(ProviderRegistry::with_builtin()));
     let mut adapters = Adapters::new(&settings, &providers, None);
     adapters.of(model, "the main model", "model.api_key_env")?;
+    adapters.of(&roles.compact, "the model that summarises", "compact.model_profile")?;
     let memory = adapters.memory(&roles)?;
     let rules = Arc::new(settings.rules()?);
     let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), &[])?;

@@ -75,6 +75,16 @@ fn distrusted_configurations() {
     refused(&world, &["config.toml is not a regular file"]);
 }
 
+/// What refuses a run is refused by the check, for the model of every role.
+#[test]
+fn models_of_roles_are_checked() {
+    for role in ["compact.model_profile", "memory.extract_model_profile", "memory.recall_model_profile"] {
+        let world = World::new("models_of_roles");
+        world.configure(&format!("{role} = {{ provider = \"nope\" }}"));
+        refused(&world, &["no provider is called \"nope\""]);
+    }
+}
+
 #[track_caller]
 fn refused(world: &World, words: &[&str]) {
     let run = world.run(&["run", "hi"]).exits(2).one_error().says(words).answers("");

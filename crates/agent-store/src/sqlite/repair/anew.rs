@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::mend::Mended;
+use super::mended::Mended;
 use crate::sqlite::fault::Outcome;
 
 /// The project of a session whose own is lost. There is no such folder, so that nothing works in a wrong one.

@@ -3,6 +3,7 @@
 use agent_protocol::Usage;
 use rusqlite::{Connection, Row, params};
 
+use super::mended::Mended;
 use super::{anew, ways};
 use crate::error::StoreError;
 use crate::settings::Clock;
@@ -10,34 +11,6 @@ use crate::sqlite::fault::Outcome;
 use crate::sqlite::json::encode;
 use crate::sqlite::read::all;
 use crate::sqlite::{decode, sql};
-
-/// What the copy lost, and what became of the rest.
-pub(super) struct Mended<'m> {
-    /// Rows by table.
-    pub(super) lost: &'m mut Vec<(&'static str, u64)>,
-    /// A line for each change.
-    pub(super) lines: &'m mut Vec<String>,
-}
-
-impl Mended<'_> {
-    pub(super) fn changed(&mut self, line: String) {
-        self.lines.push(line);
-    }
-
-    fn lost(&mut self, table: &'static str, rows: u64) {
-        match self.lost.iter_mut().find(|(name, _)| *name == table) {
-            Some((_, count)) => *count += rows,
-            None => self.lost.push((table, rows)),
-        }
-    }
-
-    /// Rows that were made anew are changed, not lost.
-    pub(super) fn found_again(&mut self, table: &'static str, rows: u64) {
-        if let Some((_, count)) = self.lost.iter_mut().find(|(name, _)| *name == table) {
-            *count = count.saturating_sub(rows);
-        }
-    }
-}
 
 /// What a column gets that cannot be read, of a row that others depend on. Ids and what is not named here cannot be made up.
 const NEUTRAL: &[(&str, &str)] = &[

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use agent_protocol::{NodeId, SessionId};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::mend::Mended;
+use super::mended::Mended;
 use crate::sqlite::fault::Outcome;
 use crate::sqlite::path;
 
