@@ -199,10 +199,10 @@ fn check_size(page: &ReplayPage) {
     let bytes: usize = of_events.chain(of_nodes).map(str::len).sum();
     assert!(page.events.len() <= EVENTS, "{} events", page.events.len());
     // An event stays with the node it names, though that has filled the page.
-    let stays = page.events.last().zip(page.nodes.last()).is_some_and(|(event, node)| {
-        event.node_id.as_ref() == Some(&node.node_id) && event.payload.get("text").is_none()
-    });
-    let bodies = page.events.len() + page.nodes.len() - usize::from(stays);
+    let stays = page.events.last().zip(page.nodes.last());
+    let stays = stays.filter(|(event, node)| event.node_id.as_ref() == Some(&node.node_id)).map(|(event, _)| event);
+    let bodies = page.events.len() + page.nodes.len() - usize::from(stays.is_some());
+    let bytes = bytes - stays.and_then(|event| event.payload.get("text")?.as_str()).map_or(0, str::len);
     assert!(bytes <= BYTES || bodies == 1, "{bytes} bytes of {bodies} bodies");
 }
 
