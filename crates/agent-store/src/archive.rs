@@ -38,7 +38,7 @@ pub trait SessionArchive: Send + Sync {
     /// first, which takes write transactions. Only what the root agent's nodes say is found. At most 32 different words and 4 KiB of them count.
     ///
     /// # Errors
-    /// [`StoreError::NothingToSearch`](crate::StoreError::NothingToSearch) if `words` holds no word.
+    /// [`StoreError::NothingToSearch`] if `words` holds no word.
     fn search(&self, words: &str, filter: &SessionFilter, limit: u32, offset: u32) -> StoreFuture<'_, SearchPage>;
 
     /// Who owns a session at this moment, in this process or another one; `None` if nobody does.
@@ -60,8 +60,8 @@ pub trait SessionArchive: Send + Sync {
     /// piece by piece. Pieces put together have every event, node and artifact of the scope once, each kind in its order.
     ///
     /// # Errors
-    /// [`StoreError::SessionNotFound`](crate::StoreError::SessionNotFound) or
-    /// [`StoreError::RunNotFound`](crate::StoreError::RunNotFound).
+    /// [`StoreError::SessionNotFound`] or
+    /// [`StoreError::RunNotFound`].
     fn replay(&self, scope: &ReplayScope, after: ReplayCursor) -> StoreFuture<'_, ReplayPage>;
 
     /// Artifacts of a session in the order in which they were stored: at most `limit` after this place.
@@ -75,7 +75,7 @@ pub trait SessionArchive: Send + Sync {
     /// Moves the end of the session's active path, which is its root agent's, to a node of that agent's tree.
     ///
     /// # Errors
-    /// [`StoreError::NotInSession`](crate::StoreError::NotInSession) if that tree has no such node.
+    /// [`StoreError::NotInSession`] if that tree has no such node.
     fn activate(&self, lease: &Lease, node_id: &NodeId) -> StoreFuture<'_, ()>;
 
     /// Lets the session belong to another project folder. What it holds stays as it is.

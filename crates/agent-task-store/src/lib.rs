@@ -2,7 +2,7 @@
 //!
 //! [`TaskStore`] belongs to whoever owns the session. Each command is prepared, its lines are written, and only then is the change
 //! kept and told (WAL-2). Opening it recovers the session's Tasks from their logs (WAL-4); one that cannot be recovered harms no
-//! other. Tasks that have ended leave the memory: [`ended`] reads them where somebody asks.
+//! other. Tasks that have ended leave the memory: [`ended()`] reads them where somebody asks.
 //!
 //! All of it blocks. It reads no clock and makes no ids: both are handed in.
 

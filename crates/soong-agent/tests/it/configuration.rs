@@ -75,14 +75,12 @@ fn distrusted_configurations() {
     refused(&world, &["config.toml is not a regular file"]);
 }
 
-/// What refuses a run is refused by the check, for the model of every role.
+/// What refuses a run is refused by the check, for the model of summaries too.
 #[test]
-fn models_of_roles_are_checked() {
-    for role in ["compact.model_profile", "memory.extract_model_profile", "memory.recall_model_profile"] {
-        let world = World::new("models_of_roles");
-        world.configure(&format!("{role} = {{ provider = \"nope\" }}"));
-        refused(&world, &["no provider is called \"nope\""]);
-    }
+fn the_model_of_summaries_is_checked() {
+    let world = World::new("model_of_summaries");
+    world.configure("compact.model_profile = { provider = \"nope\" }");
+    refused(&world, &["no provider is called \"nope\""]);
 }
 
 #[track_caller]
