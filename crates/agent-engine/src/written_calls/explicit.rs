@@ -3,21 +3,9 @@
 use super::{
     json::{self, balanced},
     names::{Names, is_name, loose},
-    shapes::{INNER_WORDS, MOST_MARKS, attribute, ends_like_a_call, mark, marked, word},
+    shapes::{CALL_MARKS, INNER_WORDS, MOST_MARKS, attribute, ends_like_a_call, mark, marked, word},
 };
 
-/// Parts of marks' names, letters and digits only.
-const MARKS: [&str; 9] = [
-    "toolcall",
-    "functioncall",
-    "tooluse",
-    "toolcode",
-    "pythontag",
-    "pythonstart",
-    "startaction",
-    "actionstart",
-    "toolsep",
-];
 /// Marks that other languages have too, unless they are written with a bar.
 const BARRED: [&str; 2] = ["channel", "startassistant"];
 /// What names a tool in a tag.
@@ -38,7 +26,7 @@ pub(super) fn begins(text: &str) -> bool {
         let with_role = format!("{name}{}", word(behind).map_or("", |(word, _)| word));
         text.starts_with("<|") && BARRED.iter().any(|part| with_role.contains(part))
     };
-    !text[1..].starts_with('/') && (MARKS.iter().any(|part| name.contains(part)) || is_tag(content) || is_barred())
+    !text[1..].starts_with('/') && (CALL_MARKS.iter().any(|part| name.contains(part)) || is_tag(content) || is_barred())
 }
 
 /// The tool that is called behind such a mark, and the words behind the last line that ends like a call.

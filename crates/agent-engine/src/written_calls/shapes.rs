@@ -30,8 +30,8 @@ pub(super) enum Needs {
 pub(super) const MOST_MARKS: usize = 12;
 /// Longest mark, in bytes.
 const LONGEST_MARK: usize = 200;
-/// Parts of marks' names, letters and digits only, by which a call is expected behind them.
-const MARKS: [&str; 12] = [
+/// Parts of names that only marks of calls have, letters and digits only.
+pub(super) const CALL_MARKS: [&str; 9] = [
     "toolcall",
     "functioncall",
     "tooluse",
@@ -40,11 +40,10 @@ const MARKS: [&str; 12] = [
     "pythonstart",
     "startaction",
     "actionstart",
-    "channel",
     "toolsep",
-    "endthinking",
-    "startassistant",
 ];
+/// The same of marks behind which a call may stand, and other text as well.
+const OTHER_MARKS: [&str; 3] = ["channel", "endthinking", "startassistant"];
 /// Names of marks that stand between the first one and the call.
 const INNER_MARKS: [&str; 13] = [
     "name",
@@ -157,7 +156,7 @@ pub(super) fn marked<'n, 't>(text: &'t str, names: &Names<'n>) -> Option<Shape<'
                 return Some(shape(tool, TAG, behind));
             }
             let name = loose(content);
-            let is_mark = name == "start" || MARKS.iter().any(|part| name.contains(part));
+            let is_mark = name == "start" || expects_a_call(&name);
             if !(is_mark || is_marked && INNER_MARKS.contains(&name.as_str())) {
                 return None;
             }
@@ -198,7 +197,7 @@ pub(super) fn mark(text: &str) -> Option<(&str, &str)> {
     }
     let content = content.trim_matches(|c: char| c.is_whitespace() || matches!(c, '/' | '|' | '｜'));
     let name = loose(content);
-    let is_known = || INNER_MARKS.contains(&name.as_str()) || MARKS.iter().any(|part| name.contains(part));
+    let is_known = || INNER_MARKS.contains(&name.as_str()) || expects_a_call(&name);
     (close == '>' || is_known()).then(|| (content, &text[end + 1..]))
 }
 
@@ -274,4 +273,9 @@ fn named_json<'n, 't>(text: &'t str, names: &Names<'n>) -> Option<Shape<'n, 't>>
     let is_below = behind[..behind.len() - arguments.len()].contains('\n');
     let tool = names.find_whole(name).or_else(|| names.find(name).filter(|_| is_below))?;
     Some(Shape { tool, form: JSON, needs: Needs::Whole, rest: balanced(arguments).1 })
+}
+
+/// Whether a call is expected behind a mark of this name, letters and digits only.
+fn expects_a_call(name: &str) -> bool {
+    CALL_MARKS.iter().chain(&OTHER_MARKS).any(|part| name.contains(part))
 }
