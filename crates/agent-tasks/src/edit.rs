@@ -116,10 +116,8 @@ impl Edit<'_> {
         if self.task.graph.slot(&spec.step_id).is_some() {
             return Err(Refusal::Invalid(format!("there is a step {} already: choose another step_id", spec.step_id)));
         }
-        self.task.add(Step::new(spec, self.at));
-        if let Some(slot) = self.task.graph.slot(&spec.step_id) {
-            self.relinked.push(slot);
-        }
+        let slot = self.task.add(Step::new(spec, self.at));
+        self.relinked.push(slot);
         Ok(())
     }
 
@@ -157,7 +155,7 @@ impl Edit<'_> {
 
     /// Notes a step that somebody is at work on.
     fn edited(&mut self, step: &Step) {
-        if step.status.is_held() && !self.after_dispatch.contains(&step.id) {
+        if step.status.is_held() {
             self.after_dispatch.push(step.id.clone());
         }
     }

@@ -63,7 +63,7 @@ pub use event::{
     TaskStepReopened, TaskStepStarted, TaskStepUpdated, TaskUpdated,
 };
 pub use limits::{MAX_ARTIFACTS, MAX_DEPENDENCIES, MAX_OPERATIONS, MAX_STEPS, MAX_TEXT_BYTES, MAX_TITLE_CHARS};
-pub use line::{Line, LineError, MAX_LINE_BYTES};
+pub use line::{Line, LineError};
 pub use moment::Moment;
 pub use name::{MAX_NAME_LEN, NameError, PoolId, StepId, TaskId, WalName};
 pub use operation::{Operation, StepFields};

@@ -11,9 +11,6 @@ use crate::moment::Moment;
 use crate::name::{NameError, StepId, TaskId};
 use crate::nullable;
 
-/// The longest line that is read, in bytes. A line of ours stays far below: see the limits of this crate.
-pub const MAX_LINE_BYTES: usize = 512 << 20;
-
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {

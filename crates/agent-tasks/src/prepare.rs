@@ -15,10 +15,10 @@ use crate::moment::Moment;
 use crate::name::{StepId, TaskId};
 use crate::operation::Operation;
 use crate::refusal::{self, Refusal};
-use crate::snapshot::{StepSnapshot, TaskSnapshot};
+use crate::snapshot::TaskSnapshot;
 use crate::status::{StepStatus, TaskStatus};
 use crate::step::{Step, StepSpec};
-use crate::task::{Saved, Task};
+use crate::task::{Header, Task};
 
 /// The reason of optional steps that were given up because the Task was completed.
 pub const REASON_TASK_COMPLETED: &str = "task_completed";
@@ -50,7 +50,8 @@ pub struct NewTask {
 #[must_use = "a change that is dropped is taken back"]
 pub struct Change<'a> {
     task: &'a mut Task,
-    saved: Option<Saved>,
+    /// As it was before; none once the change is kept.
+    before: Option<Header>,
     events: Vec<Event>,
 }
 
@@ -69,7 +70,7 @@ impl Change<'_> {
 
     /// Keeps the change.
     pub fn commit(mut self) -> Vec<Event> {
-        self.saved = None;
+        self.before = None;
         self.task.keep();
         std::mem::take(&mut self.events)
     }
@@ -106,8 +107,8 @@ impl Change<'_> {
 
 impl Drop for Change<'_> {
     fn drop(&mut self) {
-        if let Some(saved) = &mut self.saved {
-            self.task.take_back(saved);
+        if let Some(header) = self.before.take() {
+            self.task.take_back(header);
         }
     }
 }
@@ -134,36 +135,28 @@ impl Task {
                 return Err(Refusal::Invalid(format!("steps has {} twice: each step_id must be unique", step.step_id)));
             }
         }
-        let unknown = new.steps.iter().flat_map(|step| &step.depends_on_step_ids).find(|id| !known.contains(id));
-        if let Some(unknown) = unknown {
-            return Err(Refusal::StepNotFound { task_id: new.task_id.clone(), step_id: unknown.clone() });
-        }
-        let steps: Vec<Step> = new.steps.iter().map(|spec| Step::new(spec, now)).collect();
-        let roots = steps.iter().filter(|step| step.content.depends_on.is_empty());
-        let snapshot = TaskSnapshot {
+        let mut task = Self::empty(&TaskSnapshot {
             task_id: new.task_id.clone(),
             wal_path: new.wal_path.clone(),
             title: new.title.clone(),
             summary: new.summary.clone(),
             status: TaskStatus::Pending,
-            root_step_ids: roots.map(|step| step.id.clone()).collect(),
-            steps: steps.iter().map(StepSnapshot::from).collect(),
+            root_step_ids: Vec::new(),
+            steps: Vec::new(),
             created_by_agent_id: new.agent_id.clone(),
             created_by_run_id: new.run_id.clone(),
             created_at: now,
             updated_at: now,
-        };
-        let mut probe = Self::empty(&snapshot);
-        for step in steps {
-            probe.add(step);
+        });
+        let slots: Vec<_> = new.steps.iter().map(|spec| task.add(Step::new(spec, now))).collect();
+        if let Some((unknown, _)) = task.graph.unknown_dependency() {
+            return Err(Refusal::StepNotFound { task_id: task.id.clone(), step_id: unknown.clone() });
         }
-        let all: Vec<_> = probe.graph.iter().map(|(slot, _)| slot).collect();
-        if let Some(cycle) = probe.graph.cycle(all) {
+        if let Some(cycle) = task.graph.cycle(slots) {
             return Err(Refusal::DependencyCycle(cycle));
         }
-        let mut task = probe;
+        let created = TaskCreated { task: Box::new(task.snapshot()) };
         let mut change = task.change();
-        let created = TaskCreated { task: Box::new(snapshot) };
         change.events.push(Event { step_id: None, at: now, payload: created.into() });
         change.settle(now)?;
         let events = change.commit();
@@ -171,8 +164,8 @@ impl Task {
     }
 
     fn change(&mut self) -> Change<'_> {
-        let saved = Some(self.begin());
-        Change { task: self, saved, events: Vec::new() }
+        let before = Some(self.begin());
+        Change { task: self, before, events: Vec::new() }
     }
 
     /// Makes a change without keeping it.

@@ -34,13 +34,6 @@ enum Undo {
     Claimed(RunId),
 }
 
-/// What of a Task must be put back when a change is not committed.
-#[derive(Debug)]
-pub(crate) struct Saved {
-    header: Header,
-    undo: Vec<Undo>,
-}
-
 /// A Task: a directed acyclic graph of steps, and the state of each.
 ///
 /// It is changed by [`Task::prepare`], which gives the events to store before the change is kept, and made again from them by
@@ -257,10 +250,10 @@ impl Task {
         true
     }
 
-    /// Starts to note how changes are taken back.
-    pub(crate) fn begin(&mut self) -> Saved {
+    /// Starts to note how changes are taken back, and gives the header to put back then.
+    pub(crate) fn begin(&mut self) -> Header {
         self.undo = Some(Vec::new());
-        Saved { header: self.header.clone(), undo: Vec::new() }
+        self.header.clone()
     }
 
     /// Keeps what changed since [`begin`](Self::begin).
@@ -270,16 +263,15 @@ impl Task {
     }
 
     /// Takes back what changed since [`begin`](Self::begin).
-    pub(crate) fn take_back(&mut self, saved: &mut Saved) {
-        saved.undo = self.undo.take().unwrap_or_default();
-        for undo in saved.undo.drain(..).rev() {
+    pub(crate) fn take_back(&mut self, header: Header) {
+        for undo in self.undo.take().unwrap_or_default().into_iter().rev() {
             match undo {
                 Undo::Put(slot, step) => drop(self.graph.put(slot, step)),
                 Undo::Added(slot) => self.graph.pop(slot),
                 Undo::Claimed(run_id) => drop(self.claims.remove(&run_id)),
             }
         }
-        self.header.clone_from(&saved.header);
+        self.header = header;
         self.implied.clear();
     }
 
@@ -292,11 +284,12 @@ impl Task {
     }
 
     /// Adds a step behind all others.
-    pub(crate) fn add(&mut self, step: Step) {
+    pub(crate) fn add(&mut self, step: Step) -> Slot {
         let slot = self.graph.add(step);
         if let Some(undo) = &mut self.undo {
             undo.push(Undo::Added(slot));
         }
+        slot
     }
 
     /// Notes that a run has claimed its step.
