@@ -9,6 +9,14 @@ use agent_runtime::{Memory, MemoryModel, RawExchanges};
 
 use crate::settings::{Roles, Settings, model_settings};
 
+/// The connections of every role.
+pub(crate) struct RoleAdapters {
+    pub(crate) main: Arc<dyn ProviderAdapter>,
+    pub(crate) summaries: Arc<dyn ProviderAdapter>,
+    /// None where memories are switched off.
+    pub(crate) memory: Option<Memory>,
+}
+
 /// Makes connections, each once.
 pub(crate) struct Adapters<'a> {
     settings: &'a Settings<'a>,
@@ -26,13 +34,23 @@ impl<'a> Adapters<'a> {
         Self { settings, providers, raw, made: Vec::new() }
     }
 
+    /// Those of every role. Whoever only checks a configuration asks for the same, so that nothing is found first by a run.
+    pub(crate) fn of_roles(&mut self, roles: &Roles) -> Result<RoleAdapters, ProviderError> {
+        Ok(RoleAdapters { main: self.main()?, summaries: self.summaries(roles)?, memory: self.memory(roles)? })
+    }
+
+    /// The one of the main model.
+    pub(crate) fn main(&mut self) -> Result<Arc<dyn ProviderAdapter>, ProviderError> {
+        self.of(&self.settings.config.model, "the main model", "model.api_key_env")
+    }
+
+    /// The one of the model that summarises.
+    pub(crate) fn summaries(&mut self, roles: &Roles) -> Result<Arc<dyn ProviderAdapter>, ProviderError> {
+        self.of(&roles.compact, "the model that summarises", "compact.model_profile")
+    }
+
     /// The one of a model. `what` and `key` name the model and the configuration's key of its secret.
-    pub(crate) fn of(
-        &mut self,
-        model: &ModelConfig,
-        what: &str,
-        key: &str,
-    ) -> Result<Arc<dyn ProviderAdapter>, ProviderError> {
+    fn of(&mut self, model: &ModelConfig, what: &str, key: &str) -> Result<Arc<dyn ProviderAdapter>, ProviderError> {
         if let Some((_, adapter)) = self.made.iter().find(|(other, _)| model.same_adapter_as(other)) {
             return Ok(Arc::clone(adapter));
         }

@@ -66,10 +66,7 @@ pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
     let settings = loaded.settings();
     let model = &loaded.config.model;
     let (roles, providers) = (settings.roles()?, SharedProviders::from(ProviderRegistry::with_builtin()));
-    let mut adapters = Adapters::new(&settings, &providers, None);
-    adapters.of(model, "the main model", "model.api_key_env")?;
-    adapters.of(&roles.compact, "the model that summarises", "compact.model_profile")?;
-    let memory = adapters.memory(&roles)?;
+    let memory = Adapters::new(&settings, &providers, None).of_roles(&roles)?.memory;
     let rules = Arc::new(settings.rules()?);
     let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), &[])?;
     let budgets = budgets(&settings.runtime(&roles), &tools, &loaded.origin)?;

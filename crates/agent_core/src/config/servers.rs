@@ -47,9 +47,9 @@ pub async fn reach_servers(location: &Location) -> Result<Vec<ServerReport>, Bui
     let settings = loaded.settings();
     let (roles, providers) = (settings.roles()?, SharedProviders::from(ProviderRegistry::with_builtin()));
     let mut adapters = Adapters::new(&settings, &providers, None);
-    adapters.of(&loaded.config.model, "the main model", "model.api_key_env")?;
+    adapters.main()?;
     if loaded.config.compact.enabled {
-        adapters.of(&roles.compact, "the model that summarises", "compact.model_profile")?;
+        adapters.summaries(&roles)?;
     }
     adapters.memory(&roles)?;
     let mut servers: Vec<(ServerReport, _)> = Vec::new();

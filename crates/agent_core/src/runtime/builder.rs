@@ -12,7 +12,7 @@ use agent_store::{ArtifactWriter, SqliteStore};
 use agent_tool::{Tool, ToolRegistry};
 
 use super::agent::AgentRuntime;
-use crate::adapters::Adapters;
+use crate::adapters::{Adapters, RoleAdapters};
 use crate::config::hooks::refuse_hooks;
 use crate::config::location::{ConfigSource, Location};
 use crate::environment::Environment;
@@ -151,10 +151,8 @@ impl AgentRuntimeBuilder {
         let providers = SharedProviders::from(self.providers.unwrap_or_else(ProviderRegistry::with_builtin));
         let raw = self.debug.then(RawExchanges::new);
         let roles = settings.roles()?;
-        let mut adapters = Adapters::new(&settings, &providers, raw.as_ref());
-        let provider = adapters.of(&loaded.config.model, "the main model", "model.api_key_env")?;
-        let summariser = adapters.of(&roles.compact, "the model that summarises", "compact.model_profile")?;
-        let memory = adapters.memory(&roles)?;
+        let RoleAdapters { main: provider, summaries: summariser, memory } =
+            Adapters::new(&settings, &providers, raw.as_ref()).of_roles(&roles)?;
         let rules = Arc::new(settings.rules()?);
         let overrides = settings.overrides();
         let tools = registry(&settings, &rules, &overrides, memory.as_ref(), &self.tools)?;
