@@ -121,13 +121,17 @@ impl FixedPart {
 
     /// What a run works with; without what is only offered where it leaves too little of the window.
     pub(crate) fn parts(&self, wanted: PartsFor<'_>) -> RunParts {
-        let made = self.made(wanted);
-        let budgets = &wanted.model.budgets;
-        let fits = Budgets::derive(budgets, &fixed_parts(&made.blocks, &made.set.list)).is_ok();
+        let shares = |made: &Made| Budgets::derive(&wanted.model.budgets, &fixed_parts(&made.blocks, &made.set.list));
+        let mut made = self.made(wanted);
+        let mut budgets = shares(&made);
         let plain = PartsFor { offer: Offer::default(), ..wanted };
-        let Made { tools, set, blocks } = if fits || wanted.offer == plain.offer { made } else { self.made(plain) };
+        if budgets.is_err() && wanted.offer != plain.offer {
+            made = self.made(plain);
+            budgets = shares(&made);
+        }
+        let Made { tools, set, blocks } = made;
         let (model, redactor) = (Arc::clone(wanted.model), self.redactor.clone());
-        RunParts { system: SystemParts { model, tools: set, fixed: blocks, redactor }, tools }
+        RunParts { system: SystemParts { model, tools: set, fixed: blocks, budgets, redactor }, tools }
     }
 
     fn made(&self, wanted: PartsFor<'_>) -> Made {
@@ -192,8 +196,7 @@ impl FixedPart {
     /// When the fixed part leaves too little of the window (CFG-8).
     pub(crate) fn check(&self, model: &Arc<RunModel>) -> Result<(), BudgetError> {
         let plain = PartsFor { role: AgentRole::Main, offer: Offer::default(), allowed: None, definition: None, model };
-        let parts = self.parts(plain).system;
-        Budgets::derive(&model.budgets, &fixed_parts(&parts.fixed, &parts.tools.list)).map(drop)
+        self.parts(plain).system.budgets.map(drop)
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct SystemParts {
     pub(crate) tools: ToolSet,
     /// The static blocks before the catalogs.
     pub(crate) fixed: Arc<SystemPrompt>,
+    /// How the window is shared out with these alone.
+    pub(crate) budgets: Result<Budgets, BudgetError>,
     /// Takes known secrets out of what comes from files: a system part is stored and sent like everything else (STO-10).
     pub(crate) redactor: Redactor,
 }
@@ -49,8 +51,7 @@ pub(crate) struct Made {
 impl SystemParts {
     /// Room for the results of one turn, in tokens. Where the window is too small for a run there is none, and the run says so.
     pub(crate) fn result_room(&self) -> u64 {
-        let parts = fixed_parts(&self.fixed, &self.tools.list);
-        Budgets::derive(&self.model.budgets, &parts).map_or(0, |budgets| budgets.results_of_a_turn())
+        self.budgets.as_ref().map_or(0, Budgets::results_of_a_turn)
     }
 
     /// Puts the sources together.
@@ -60,7 +61,7 @@ impl SystemParts {
     pub(crate) fn sources(&self, files: &InstructionFiles, texts: &[InstructionText<'_>]) -> Result<Made, BudgetError> {
         let model = &*self.model;
         let catalogs = &files.catalogs;
-        let plain = Budgets::derive(&model.budgets, &fixed_parts(&self.fixed, &self.tools.list))?;
+        let plain = self.budgets.clone()?;
         let mut added = Vec::new();
         // Catalogs share a room, and may not cost the run what it needs to work at all.
         let mut room = plain.catalogs.min(plain.spare());
