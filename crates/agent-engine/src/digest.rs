@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use agent_protocol::{ArtifactId, ContentBlock, Object};
+use agent_protocol::{ArtifactId, ContentBlock, JsonBlock, Object};
 use serde_json::Value;
 
 use crate::outcome::{Outcome, ResultKind};
@@ -27,9 +27,7 @@ pub(crate) fn of_outcome(outcome: &Outcome) -> u64 {
             without_artifacts(&error.message, &mut hasher);
         }
         None => outcome.content.iter().for_each(|block| match block {
-            ContentBlock::Json(json) => {
-                hash_value(json.data.as_ref().unwrap_or(&Value::Null), &mut hasher, without_artifacts);
-            }
+            ContentBlock::Json(JsonBlock { data: Some(data), .. }) => hash_value(data, &mut hasher, without_artifacts),
             other => without_artifacts(&other.to_model_text().unwrap_or_default(), &mut hasher),
         }),
     }
@@ -84,20 +82,12 @@ fn without_artifacts(text: &str, hasher: &mut DefaultHasher) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agent_protocol::{ErrorCode, ErrorPayload};
+    use agent_protocol::{ArtifactRef, ErrorCode, ErrorPayload};
     use serde_json::json;
 
     fn outcome(kind: ResultKind, content: Vec<ContentBlock>, error: Option<&str>) -> u64 {
         let error = error.map(|message| ErrorPayload::new(ErrorCode::Timeout, message));
-        of_outcome(&Outcome {
-            kind,
-            content,
-            error,
-            metadata: Object::new(),
-            summary: None,
-            digest: None,
-            after: Vec::new(),
-        })
+        of_outcome(&Outcome { kind, content, error, metadata: Object::new(), summary: None, after: Vec::new() })
     }
 
     /// FND-20: what differs each time although nothing has changed makes no result a new one.
@@ -115,5 +105,30 @@ mod tests {
         assert_eq!(failed("12:01 waiting", "timed out"), failed("12:02 waiting", "timed out"));
         assert_ne!(failed("x", "timed out"), failed("x", "killed"));
         assert_ne!(failed("x", "x"), ok("x"));
+    }
+
+    /// RUN-10: the same output is the same, whatever its artifact is called; another is not.
+    #[test]
+    fn ids_of_artifacts_do_not_count() {
+        let of = |content: &[ContentBlock]| outcome(ResultKind::Ok, content.to_vec(), None);
+        let content = |id: &str, text: &str| {
+            let artifact_id = ArtifactId::parse(id).unwrap();
+            let read_on = Some(format!("read on with {id}"));
+            vec![
+                ContentBlock::json(json!({"stdout": text, "stdout_artifact_id": id})),
+                ContentBlock::ArtifactRef(ArtifactRef { artifact_id, summary: read_on, mime_type: None }),
+            ]
+        };
+        assert_eq!(of(&content("art_1", "x")), of(&content("art_2", "x")));
+        assert_ne!(of(&content("art_1", "x")), of(&content("art_2", "y")));
+        let failed = outcome(ResultKind::Failed, content("art_1", "x"), Some("timed out"));
+        assert_ne!(failed, of(&content("art_1", "x")));
+        let stored = |id: &str, begins: &str| {
+            let artifact_id = Some(ArtifactId::parse(id).unwrap());
+            let summary = Some(format!("stored as {id}; it begins: {begins}"));
+            vec![ContentBlock::Json(JsonBlock { data: None, summary, artifact_id })]
+        };
+        assert_eq!(of(&stored("art_1", "x")), of(&stored("art_2", "x")));
+        assert_ne!(of(&stored("art_1", "x")), of(&stored("art_2", "y")));
     }
 }

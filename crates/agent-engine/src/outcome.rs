@@ -16,8 +16,6 @@ pub struct Outcome {
     pub metadata: Object,
     /// One line for people.
     pub summary: Option<String>,
-    /// Stands for what the call gave, where its content holds something that differs each time (an artifact's id).
-    pub digest: Option<u64>,
     /// Nodes that join the path after all results of the reply.
     pub after: Vec<AfterNode>,
 }

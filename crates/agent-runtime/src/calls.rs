@@ -18,7 +18,6 @@ use crate::broker::{Asked, cancelled, is_for_want_of_an_answer};
 use crate::caught::caught;
 use crate::children::{CallChildren, Children};
 use crate::context::{Gathered, Gatherer, InstructionFiles, Loaded, noticed, will_change};
-use crate::digest::digest;
 use crate::redact::Redactor;
 use crate::run_context::RunContext;
 use crate::run_state::Unanswered;
@@ -376,8 +375,7 @@ fn outcome(run: &RunContext, output: ToolOutput) -> Outcome {
         ));
     }
     let summary = metadata.remove(ToolOutput::SUMMARY).and_then(|line| line.as_str().map(str::to_owned));
-    let digest = digest(&content, error.is_some());
-    Outcome { kind, content, error, metadata, summary, digest, after: Vec::new() }
+    Outcome { kind, content, error, metadata, summary, after: Vec::new() }
 }
 
 /// What a call will do, in one line: the command, the tool's own line, or the targets as the model wrote them, or its preview's first line. Secrets
@@ -389,13 +387,13 @@ fn summary(facts: &Facts, redactor: &Redactor, patterns: &SecretPatterns) -> Str
         redactor.text(&mut word);
         word
     };
-    let line = match &facts.command {
-        Some(command) => quote_argv(&command.argv.iter().map(|word| redacted(word)).collect::<Vec<_>>()),
-        None if facts.line.is_some() => redacted(facts.line.as_deref().unwrap_or_default()),
-        None if !facts.targets.is_empty() => {
+    let line = match (&facts.command, &facts.line) {
+        (Some(command), _) => quote_argv(&command.argv.iter().map(|word| redacted(word)).collect::<Vec<_>>()),
+        (None, Some(line)) => redacted(line),
+        (None, None) if !facts.targets.is_empty() => {
             facts.targets.iter().map(|target| redacted(&target.requested)).collect::<Vec<_>>().join(", ")
         }
-        None => redacted(facts.preview.lines().next().unwrap_or_default()),
+        (None, None) => redacted(facts.preview.lines().next().unwrap_or_default()),
     };
     shorten(&patterns.redact(&line).text, SUMMARY_COLUMNS).into()
 }

@@ -19,7 +19,6 @@ mod compaction;
 mod context;
 mod definitions;
 mod deltas;
-mod digest;
 mod driver;
 mod error;
 mod failed_run;

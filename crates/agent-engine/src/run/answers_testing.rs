@@ -90,7 +90,6 @@ impl World {
             error: (kind != ResultKind::Ok).then(|| error("failed")),
             metadata: Object::new(),
             summary: None,
-            digest: None,
             after: if self.dice.one_in(8) { vec![self.context_node()] } else { Vec::new() },
         }
     }

@@ -316,7 +316,6 @@ fn what_tools_brought_is_squeezed() {
         error: None,
         metadata: Object::new(),
         summary: None,
-        digest: None,
         after: (0..4).map(skill).collect(),
     };
     for id in ["a", "b"] {

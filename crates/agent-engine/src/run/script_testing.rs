@@ -73,7 +73,6 @@ impl Script {
                 error: (kind != ResultKind::Ok).then(|| error(tail)),
                 metadata: Object::new(),
                 summary: None,
-                digest: None,
                 after: Vec::new(),
             })
         };

@@ -79,7 +79,6 @@ fn outcome(kind: ResultKind, text: String) -> Outcome {
         error: failed,
         metadata: Object::new(),
         summary: None,
-        digest: None,
         after: Vec::new(),
     }
 }

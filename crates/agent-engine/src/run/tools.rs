@@ -37,7 +37,6 @@ pub(super) fn ended(kind: ResultKind, error: ErrorPayload) -> Outcome {
         error: Some(error),
         metadata: Object::new(),
         summary: None,
-        digest: None,
         after: Vec::new(),
     }
 }
@@ -229,7 +228,7 @@ impl Run {
         let Some(batch) = self.batch_mut() else { return };
         let (key, class) = (batch.slots[at].key, batch.slots[at].class);
         let changed_something = class == ToolClass::Write && outcome.kind == ResultKind::Ok;
-        let digest = outcome.digest.unwrap_or_else(|| digest::of_outcome(outcome));
+        let digest = digest::of_outcome(outcome);
         if ran {
             self.progress.note(key, digest, changed_something);
         }
