@@ -1,7 +1,9 @@
 //! The bytes of one output that stay in memory.
 
-use crate::Kept;
 use std::collections::VecDeque;
+
+use crate::Kept;
+use crate::characters::{incomplete_end, incomplete_start};
 
 /// Keeps the head and the tail of a stream in a fixed number of bytes.
 #[derive(Debug)]
@@ -79,26 +81,9 @@ impl Keeper {
 fn trim_to_characters(kept: &mut Kept) {
     let cut_off = incomplete_end(&kept.head);
     kept.head.truncate(kept.head.len() - cut_off);
-    let left_over = kept.tail.iter().take(3).take_while(|byte| is_continuation(**byte)).count();
+    let left_over = incomplete_start(&kept.tail);
     kept.tail.drain(..left_over);
     kept.omitted += (cut_off + left_over) as u64;
-}
-
-/// How many bytes at the end begin a character without completing it.
-fn incomplete_end(bytes: &[u8]) -> usize {
-    let continuations = bytes.iter().rev().take(3).take_while(|byte| is_continuation(**byte)).count();
-    let Some(start) = bytes.len().checked_sub(continuations + 1) else { return 0 };
-    let length = match bytes[start] {
-        0xC2..=0xDF => 2,
-        0xE0..=0xEF => 3,
-        0xF0..=0xF4 => 4,
-        _ => return 0,
-    };
-    if continuations + 1 < length { continuations + 1 } else { 0 }
-}
-
-fn is_continuation(byte: u8) -> bool {
-    byte & 0b1100_0000 == 0b1000_0000
 }
 
 #[cfg(test)]

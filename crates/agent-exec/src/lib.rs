@@ -58,6 +58,7 @@
 //! ```
 
 mod census;
+mod characters;
 mod descriptors;
 mod environment;
 mod error;
@@ -79,6 +80,7 @@ mod spec;
 mod spill;
 mod stream;
 
+pub use characters::{incomplete_end, incomplete_start};
 pub use descriptors::keep_descriptors_private;
 pub use environment::env_from_allowlist;
 pub use error::{ExecError, ProgramError};

@@ -9,14 +9,14 @@ use std::{
     time::Duration,
 };
 
-use agent_exec::{Capture, CommandSpec, Kept, Output, Spill, Stdin};
+use agent_exec::{Capture, CommandSpec, Kept, Output, Spill, Stdin, incomplete_end, incomplete_start};
 use agent_protocol::ArtifactId;
 use agent_redact::{KnownSecrets, SecretStream};
 use agent_tool::{ArtifactFile, ArtifactSink, CallContext};
 
 use super::{
     plan::Plan,
-    text::{head_within, incomplete_end, incomplete_start, readable, tail_within},
+    text::{head_within, readable, tail_within},
 };
 use crate::settings::CodeLimits;
 

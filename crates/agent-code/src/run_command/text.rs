@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use agent_exec::{incomplete_end, incomplete_start};
+
 /// From so many equal symbols on they are counted instead of repeated.
 const COUNTED: usize = 8;
 /// So many letters of two frames are compared.
@@ -250,29 +252,6 @@ fn longest(max: usize, fits: impl Fn(usize) -> bool) -> usize {
         if fits(middle) { fitting = middle } else { too_long = middle }
     }
     fitting
-}
-
-/// How many bytes at the end begin a character without completing it.
-pub(super) fn incomplete_end(bytes: &[u8]) -> usize {
-    let last = &bytes[bytes.len().saturating_sub(3)..];
-    match std::str::from_utf8(last) {
-        Ok(_) => 0,
-        Err(_) => (1..=last.len())
-            .find(|length| {
-                let end = &last[last.len() - length..];
-                !is_continuation(end[0]) && std::str::from_utf8(end).is_err_and(|error| error.error_len().is_none())
-            })
-            .unwrap_or(0),
-    }
-}
-
-/// How many bytes at the beginning end a character that began before them.
-pub(super) fn incomplete_start(bytes: &[u8]) -> usize {
-    bytes.iter().take(3).take_while(|byte| is_continuation(**byte)).count()
-}
-
-fn is_continuation(byte: u8) -> bool {
-    byte & 0b1100_0000 == 0b1000_0000
 }
 
 #[cfg(test)]

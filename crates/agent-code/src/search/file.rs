@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use agent_exec::incomplete_start;
 use agent_redact::KnownSecrets;
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::RegexMatcher;
@@ -205,7 +206,7 @@ fn excerpt(line: &[u8], at: usize, secrets: &KnownSecrets) -> (String, bool) {
     }
     // As much as there is on either side, in whole characters.
     let start = at.saturating_sub(BEFORE).min(line.len() - MAX_TEXT);
-    let skipped = line[start..].iter().take(3).take_while(|byte| is_continuation(**byte)).count();
+    let skipped = incomplete_start(&line[start..]);
     let end = secrets.cut_after(line, start + MAX_TEXT);
     let start = secrets.cut_before(line, start + skipped);
     let window = &line[start..end];
@@ -217,10 +218,6 @@ fn excerpt(line: &[u8], at: usize, secrets: &KnownSecrets) -> (String, bool) {
     let after = if end < line.len() { "…" } else { "" };
     let (text, lossy) = shown(window);
     (format!("{before}{text}{after}"), lossy)
-}
-
-fn is_continuation(byte: u8) -> bool {
-    byte & 0b1100_0000 == 0b1000_0000
 }
 
 #[cfg(test)]
