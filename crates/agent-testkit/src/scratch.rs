@@ -3,12 +3,13 @@
 //! A run is one test process. Its folder holds a lock file that stays locked while the process lives, so that a parallel
 //! process never prunes a run in use, whatever became of process ids in between.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::current_test;
 
@@ -71,6 +72,9 @@ struct RunFolder {
     path: PathBuf,
     /// Keeps the run from being pruned. Closed, and so unlocked, with the process.
     _alive: Option<File>,
+    /// The names that were given out. None is given twice, though its folder be gone: a folder goes with the test it was made
+    /// for, and another test's folder of the same name would go with it.
+    given: Mutex<HashSet<String>>,
 }
 
 impl RunFolder {
@@ -78,7 +82,7 @@ impl RunFolder {
         match place {
             Place::Given(root) => {
                 private_folders(root)?;
-                Ok(Self { path: root.canonicalize()?, _alive: None })
+                Ok(Self { path: root.canonicalize()?, _alive: None, given: Mutex::default() })
             }
             Place::Runs(parent) => Self::register(parent),
         }
@@ -90,7 +94,7 @@ impl RunFolder {
         let parent = parent.canonicalize()?;
         let registry = File::create(parent.join(REGISTRY))?;
         registry.lock()?;
-        let path = numbered(&parent, &run_id())?;
+        let path = numbered(&parent, &run_id(), |_| true)?;
         let alive = File::create(path.join(ALIVE))?;
         alive.lock()?;
         let outcast = set_aside_old_runs(&parent);
@@ -99,11 +103,12 @@ impl RunFolder {
         for folder in outcast {
             let _ = fs::remove_dir_all(folder);
         }
-        Ok(Self { path, _alive: Some(alive) })
+        Ok(Self { path, _alive: Some(alive), given: Mutex::default() })
     }
 
     fn fresh(&self, name: &str) -> io::Result<PathBuf> {
-        numbered(&self.path, &safe_name(name))
+        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        numbered(&self.path, &safe_name(name), |name| given.insert(name.to_owned()))
     }
 }
 
@@ -150,11 +155,16 @@ fn run_id() -> String {
     format!("{now}-{}", std::process::id())
 }
 
-/// Makes `parent/name`, or `parent/name-2`, `-3` … if taken. The file system decides, so parallel processes never share one.
-fn numbered(parent: &Path, name: &str) -> io::Result<PathBuf> {
+/// Makes `parent/name`, or `parent/name-2`, `-3` … if taken or not `wanted`. The file system decides, so parallel processes never
+/// share one.
+fn numbered(parent: &Path, name: &str, mut wanted: impl FnMut(&str) -> bool) -> io::Result<PathBuf> {
     const TRIES: u32 = 10_000;
     for n in 1..=TRIES {
-        let path = if n == 1 { parent.join(name) } else { parent.join(format!("{name}-{n}")) };
+        let name = if n == 1 { name.to_owned() } else { format!("{name}-{n}") };
+        if !wanted(&name) {
+            continue;
+        }
+        let path = parent.join(name);
         match fs::create_dir(&path) {
             Ok(()) => {
                 fs::set_permissions(&path, Permissions::from_mode(0o700))?;

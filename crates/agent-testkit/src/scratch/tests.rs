@@ -25,6 +25,14 @@ fn every_call_gets_a_fresh_private_folder() {
     }
 }
 
+/// The name of a folder that is gone is not given again: whatever removes the old one with its test leaves the new one alone.
+#[test]
+fn a_name_is_given_once() {
+    let first = scratch("given-once");
+    fs::remove_dir_all(&first).unwrap();
+    assert_ne!(scratch("given-once"), first);
+}
+
 #[test]
 fn names_stay_one_component() {
     for (hint, name) in [("a/b", "a-b"), ("", "test"), ("..", "test"), ("ü", "-"), ("ok_1-x.y", "ok_1-x.y")] {
