@@ -123,6 +123,28 @@ fn a_window_that_fills() {
     assert_eq!(world.run(&["replay", "last", "--context"]).exits(0).stdout, shown);
 }
 
+/// FND-49, CMP-5: the command leaves right after its run. So with the default configuration it asks for summaries in need only,
+/// where a program that lives on asks for them as runs end.
+#[test]
+fn summaries_in_need_only() {
+    let world = World::new("context_in_need");
+    world.home.write("project/data.txt", "line of text\n".repeat(150));
+    world.server.respond_with(|request, _| reader(request, 2));
+    let session = world.run(&["run", "Read."]).exits(0).session();
+    let started = || {
+        let events = world.events(&session).into_iter();
+        events.filter(|event| event.event_type == EventType::CompactStarted).collect::<Vec<_>>()
+    };
+    for _ in 0..12 {
+        world.run(&["run", "--session-id", &session, "Read on."]).exits(0);
+        if started().len() > 1 {
+            break;
+        }
+    }
+    let modes: Vec<_> = started().iter().map(|event| event.payload["mode"].clone()).collect();
+    assert!(modes.len() > 1 && modes.iter().all(|mode| mode == "recovery"), "{modes:?}");
+}
+
 /// CTX-9, CMP-8: without summaries the window slides, and that is told with its marker.
 #[test]
 fn a_window_that_slides() {
