@@ -159,7 +159,7 @@ impl Workspace {
 
     /// Names are told only of folders anybody may list.
     fn near(&self, folder: &Folder, wanted: &OsStr) -> Vec<String> {
-        if self.rules().sensitive(folder.path()).is_some() {
+        if !self.settings().reading_is_free || self.rules().sensitive(folder.path()).is_some() {
             return Vec::new();
         }
         let names: Vec<String> = names(folder, MAX_LOOKED_THROUGH).filter_map(|name| name.into_string().ok()).collect();

@@ -289,6 +289,10 @@ fn a_wrong_path_brings_the_names_there_are() {
     let arguments = crate::testing::object(json!({"path": "src/server.go"}));
     let error = block_on(agent_tool::Tool::prepare(&tool, arguments, tree.context.clone())).unwrap_err();
     assert_eq!(error.message, "src/server.go does not exist");
+    // Neither those in it nor those like it.
+    let arguments = crate::testing::object(json!({"path": "src/mian.rs"}));
+    let error = block_on(agent_tool::Tool::prepare(&tool, arguments, tree.context.clone())).unwrap_err();
+    assert_eq!(error.message, "src/mian.rs does not exist");
     for n in 0..2000 {
         tree.file(&format!("many/{n:04}-{}", "long".repeat(10)), "");
     }

@@ -329,7 +329,8 @@ fn output_is_seen_live() {
     assert_eq!((&view["stdout_tail"], &view["stdout_bytes"]), (&json!("[secret API_KEY]\n"), &json!(SECRET.len() + 1)));
 }
 
-/// PRM-4: the facts hold what a grant is tied to: the program's content, and that of files the model may have written.
+/// PRM-4: the facts hold what a grant is tied to: the program's content, that of files the model may have written, and the state of
+/// files elsewhere.
 #[test]
 fn the_facts_name_the_code() {
     let tree = Tree::new("run-facts");
@@ -344,11 +345,12 @@ fn the_facts_name_the_code() {
     assert_eq!((&command.program, &command.cwd), (&script, &tree.project()));
     let code: Vec<_> = command.code.iter().map(|file| (file.path.clone(), file.writable)).collect();
     let folder = script.parent().unwrap().to_owned();
-    assert_eq!(code, [(script, true), (config, true), (folder, true)]);
+    let (shell, lib) = (fs::canonicalize("/bin/sh").unwrap(), tree.root.join("outside/lib"));
+    assert_eq!(code, [(script, true), (shell, false), (config, true), (lib, false), (folder, true)]);
     let named: Vec<_> = command.named.iter().map(|target| target.requested.as_str()).collect();
     assert_eq!(named, ["/bin/sh", "c.toml", outside.as_str(), "bin"]);
     assert_eq!(command.untied, None);
-    assert_eq!(command.code[1].hash, blake3::hash(b"x").to_string());
+    assert_eq!(command.code[2].hash, blake3::hash(b"x").to_string());
     assert!(facts.preview.starts_with("bin/run.sh plain --config=c.toml"), "{}", facts.preview);
     let facts = tree.facts(RunCommand, json!({"argv": ["sh", "-c", "true"]}));
     let command = facts.command.unwrap();
@@ -389,6 +391,9 @@ fn a_swap_between_the_phases_runs_nothing() {
         fs::rename(tree.project().join("d"), tree.project().join("e")).unwrap();
         symlink(tree.root.join("outside"), tree.project().join("d")).unwrap();
     });
+    let elsewhere = tree.root.join("outside/there.sh");
+    fs::write(&elsewhere, "echo fine\n").unwrap();
+    check(json!({"argv": ["sh", elsewhere]}), &|| fs::write(&elsewhere, evil).unwrap());
 }
 
 /// RUN-12: after the end of its run a command does not start.

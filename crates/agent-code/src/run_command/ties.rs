@@ -21,7 +21,7 @@ use std::{
 
 use agent_policy::{Access, CodeFile, Root, Target};
 use rustix::{
-    fs::{Stat, fstat, stat},
+    fs::{FileType, Stat, fstat, stat},
     io::Errno,
 };
 
@@ -175,6 +175,9 @@ impl Search<'_> {
                 self.bases.push(resolved.clone());
             }
             self.tie(found, resolved, &stat);
+        } else if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
+            // The model does not write there without asking. Others may, and what the system says of the file changes then.
+            push(&mut self.ties.files, CodeFile { path: resolved, hash: content::by_state(&stat), writable: false });
         }
     }
 

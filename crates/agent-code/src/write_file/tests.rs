@@ -246,6 +246,8 @@ fn a_call_that_would_do_is_told() {
     tree.file(".env", "TOKEN=abc\n");
     let message = tree.refused(WriteFile, json!({"path": ".env", "content": "TOKEN=abd\n"}), ErrorCode::PathConflict);
     assert!(!message.contains("abc"), "{message}");
+    let same = tree.refused(WriteFile, json!({"path": ".env", "content": "TOKEN=abc\n"}), ErrorCode::PathConflict);
+    assert_eq!(same, message, "nor whether it has this content");
 }
 
 /// A call that holds what stands for a secret is refused, so none is told.

@@ -49,21 +49,42 @@ pub fn differing_characters(one: &str, other: &str) -> Option<(String, String)> 
     (!one.is_empty() || !other.is_empty()).then(|| (first(one), first(other)))
 }
 
-/// A letter that can be taken for one of ASCII, in a word that otherwise has those, as a sentence says it: ``has `а` (U+0430,
-/// Cyrillic), which looks like `a` ``.
+/// A letter that can be taken for one of ASCII, as a sentence says it: ``has `а` (U+0430, Cyrillic), which looks like `a` ``. In a
+/// word that also has letters of ASCII, and in the name of a host that looks as if it had no others.
 #[must_use]
 pub fn false_letter(text: &str) -> Option<String> {
     if text.is_ascii() {
         return None;
     }
     let end = text.floor_char_boundary(MAX_LOOKED_AT);
-    text[..end].split(|c: char| !c.is_alphanumeric()).find_map(in_word)
+    let text = &text[..end];
+    words(text)
+        .find_map(in_word)
+        .or_else(|| hosts(text).flat_map(words).filter(|word| looks_like_ascii(word)).find_map(first_in))
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric())
+}
+
+/// What stands where the hosts of URLs do.
+fn hosts(text: &str) -> impl Iterator<Item = &str> {
+    text.split("://").skip(1).filter_map(|rest| rest.split(|c: char| c == '/' || c.is_whitespace()).next())
+}
+
+/// Whether none of its letters looks like anything else than ASCII.
+fn looks_like_ascii(word: &str) -> bool {
+    !word.is_ascii() && word.chars().all(|c| c.is_ascii_digit() || ascii_like(c).is_some())
 }
 
 fn in_word(word: &str) -> Option<String> {
     if word.is_ascii() || !word.bytes().any(|byte| byte.is_ascii_alphabetic()) {
         return None;
     }
+    first_in(word)
+}
+
+fn first_in(word: &str) -> Option<String> {
     let (letter, like) = word.chars().find_map(|c| Some((c, ascii_like(c)?)))?;
     let (number, script) = (u32::from(letter), letter.script().full_name());
     Some(format!("has `{letter}` (U+{number:04X}, {script}), which looks like `{like}`"))
@@ -97,6 +118,8 @@ mod tests {
             "curl https://ex\u{430}mple.org/x",
             "p\u{3bf}st",
             "\u{ff41}pple",
+            "https://\u{430}\u{440}\u{440}\u{4cf}\u{435}.com",
+            "git clone ssh://git@\u{441}\u{43e}\u{440}\u{430}.org/x",
         ] {
             assert!(false_letter(text).is_some(), "{text}");
         }
@@ -113,6 +136,8 @@ mod tests {
             "Исправил bug в parser.rs",
             "naïve",
             "ελληνικά-notes",
+            "сора",
+            "https://почта.рф/сора",
         ] {
             assert_eq!(false_letter(text), None, "{text}");
         }

@@ -93,7 +93,7 @@ impl Quoting {
         let (mut before, mut letter) = (None, Letter::default());
         word.chars().map(move |c| {
             let hidden = (self.ordered && is_rtl(c)) || (c == '…' && before == Some('['));
-            let seen = !hidden && class(c) == Class::Plain && !is_false_quote(c) && is_seen_after(c, before);
+            let seen = !hidden && class(c) == Class::Plain && !is_false_sign(c) && is_seen_after(c, before);
             let clear = seen && letter.takes(c);
             if !clear {
                 letter.end();
@@ -110,15 +110,16 @@ fn is_bare(word: &str, first: bool) -> bool {
     !word.is_empty() && word.bytes().all(plain)
 }
 
-/// What can be taken for a single quote, which would seem to end a word, or for a backslash, which would seem to escape
-/// one: the confusables of both, and accents drawn like a quote.
-fn is_false_quote(c: char) -> bool {
+/// What can be taken for a single quote, which would seem to end a word, for a backslash, which would seem to escape one, or for
+/// a slash, which would seem to name a folder: the confusables of all three, and accents drawn like a quote.
+fn is_false_sign(c: char) -> bool {
     matches!(c, '\u{b4}' | '\u{2b9}'..='\u{2bf}' | '\u{2c8}' | '\u{2ca}' | '\u{2cb}' | '\u{2ee}' | '\u{2f4}'
         | '\u{30d}' | '\u{312}'..='\u{315}' | '\u{343}' | '\u{374}' | '\u{384}' | '\u{55a}' | '\u{55d}'
         | '\u{5f3}' | '\u{5f4}' | '\u{7f4}' | '\u{7f5}' | '\u{144a}' | '\u{16cc}' | '\u{1fbd}' | '\u{1fbf}'
         | '\u{1fef}' | '\u{1ffd}' | '\u{1ffe}' | '\u{2018}'..='\u{201f}' | '\u{2032}'..='\u{2037}'
         | '\u{275b}'..='\u{275e}' | '\u{a78b}' | '\u{a78c}' | '\u{ff02}' | '\u{ff07}' | '\u{ff40}'
         | '\u{16f51}' | '\u{16f52}'
+        | '\u{2044}' | '\u{2215}' | '\u{29f8}'
         | '\u{2216}' | '\u{29f5}' | '\u{29f9}' | '\u{fe68}' | '\u{ff3c}')
 }
 

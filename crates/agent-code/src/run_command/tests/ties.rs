@@ -56,6 +56,20 @@ fn every_way_to_name_a_file_is_tied() {
     }
 }
 
+/// PRM-4: files elsewhere are not the model's to write unasked, but others may: a changed one makes another command.
+#[test]
+fn files_outside_are_tied() {
+    let mut session = Session::new("grant-outside");
+    let script = session.tree.root.join("outside/x.sh");
+    let sourced = format!(". {}", script.display());
+    for argv in [&["sh", script.to_str().unwrap()][..], &["sh", "-c", &sourced], &["sh", "../outside/x.sh"]] {
+        fs::write(&script, "fine").unwrap();
+        session.allow(argv);
+        fs::write(&script, "evil, and longer").unwrap();
+        session.asks(argv);
+    }
+}
+
 /// PRM-4: a file that did not exist when the command was allowed.
 #[test]
 fn files_that_come_later_are_asked_for() {

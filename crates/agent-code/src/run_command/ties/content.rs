@@ -41,11 +41,9 @@ impl Reader {
         Self { left: MAX_READ }
     }
 
-    /// A file's content; where it cannot be read, what the system says of it: no write leaves the time of the last change
-    /// as it was.
+    /// A file's content; where it cannot be read, what the system says of it.
     pub(super) fn file(&mut self, workspace: &Workspace, folder: &Folder, name: &OsStr, stat: &Stat) -> Content {
         let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        let by_state = |stat: &Stat| blake3::hash(state(stat).as_bytes()).to_string();
         let Ok(Ok(file)) = workspace.open(folder, name) else {
             return Content { hash: by_state(stat), is_file, interpreter: None };
         };
@@ -89,6 +87,11 @@ impl Reader {
     pub(super) fn nothing() -> String {
         blake3::hash(b"nothing").to_string()
     }
+}
+
+/// What the system says of a file: no write leaves the time of the last change as it was.
+pub(super) fn by_state(stat: &Stat) -> String {
+    blake3::hash(state(stat).as_bytes()).to_string()
 }
 
 fn entry_state(folder: &Folder, name: &OsStr) -> String {

@@ -45,16 +45,17 @@ fn names() {
         ("a \nb", "$'a \\nb'"),
         ("中文 é", "'中文 é'"),
         ("$HOME;", "$HOME;"),
+        ("src\u{2215}a.rs", "src\\u{2215}a.rs"),
     ] {
         assert_eq!(quote_name(name), shown);
     }
 }
 
-/// PRM-6: what only looks like a quote, or like the backslash before one, is a number.
+/// PRM-6: what only looks like a quote, like the backslash before one, or like the slash after a folder, is a number.
 #[test]
 fn false_quotes() {
     let false_quotes = "\u{b4}\u{2b9}\u{2bb}\u{2bc}\u{2c8}\u{5f3}\u{7f4}\u{7f5}\u{1fbd}\u{1fbf}\u{1fef}\u{1ffd}\u{1ffe}\u{2018}\u{2019}\
-                        \u{201b}\u{2032}\u{a78c}\u{ff07}\u{ff40}\u{ff3c}\u{2216}";
+                        \u{201b}\u{2032}\u{a78c}\u{ff07}\u{ff40}\u{ff3c}\u{2216}\u{2044}\u{2215}\u{29f8}";
     for c in false_quotes.chars() {
         let line = quote_argv(&[format!("a{c}")]);
         assert!(line.is_ascii(), "{c:?} {line}");
