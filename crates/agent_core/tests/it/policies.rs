@@ -66,6 +66,8 @@ async fn edits_do_not_read_unasked() {
         for arguments in [edit, diff] {
             world.server.push(Reply::text("").calls([Call::new("code.edit_file", arguments)]));
         }
+        let overwrite = json!({"path": "a.txt", "content": "one\npassphrase = x\n"});
+        world.server.push(Reply::text("").calls([Call::new("code.write_file", overwrite)]));
         world.server.push(Reply::text("No."));
         let (runtime, person) = world.answering(DecisionKind::Deny).await;
         run(&runtime, "Edit.").await.assert_completed();

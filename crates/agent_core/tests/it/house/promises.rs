@@ -16,12 +16,19 @@ fn the_tests_behind_the_promises_exist() {
         for list in page.split(&format!("{name}: ")).skip(1) {
             let list = list.split([';', '|', '.']).next().unwrap();
             for test in list.split(',').map(str::trim) {
-                assert!(all.contains(&format!("fn {test}(")), "{name} has no test {test:?}");
+                assert!(is_test(&all, test), "{name} has no test {test:?}");
                 named += 1;
             }
         }
     }
     assert!(named > 100, "only {named} tests are named: is the page still written that way?");
+}
+
+/// Whether one of the functions of that name is marked as a test.
+fn is_test(sources: &str, name: &str) -> bool {
+    let start = format!("fn {name}(");
+    let marked = |head: &str| head.contains("test]") || head.contains("test(");
+    sources.match_indices(&start).any(|(at, _)| marked(sources[..at].rsplit("\n\n").next().unwrap()))
 }
 
 /// Everything that may hold a test of a crate.

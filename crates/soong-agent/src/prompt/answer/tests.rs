@@ -1,5 +1,6 @@
 use std::fs::File;
 use std::io::{PipeReader, PipeWriter, Read, Write};
+use std::os::unix::net::UnixStream;
 
 use proptest::prelude::*;
 
@@ -28,6 +29,23 @@ fn ended(input: &[u8]) -> Vec<(DecisionKind, bool)> {
 }
 
 const NONE: (DecisionKind, bool) = (DecisionKind::Deny, false);
+
+/// FND-08: a socket is judged like a pipe, by taking what is there: what is no answer approves nothing.
+#[test]
+fn a_socket() {
+    use DecisionKind::{AllowOnce, Deny};
+    for (input, decisions) in [
+        (&b"1\n3\n"[..], [(AllowOnce, true), (Deny, true), NONE]),
+        (b"1\nsrc/main.rs\n", [NONE; 3]),
+        (b"4\n1\n", [NONE; 3]),
+        (b"", [NONE; 3]),
+    ] {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(input).unwrap();
+        drop(theirs);
+        assert_eq!(given(&mut Script::of(ours.as_fd()), ours.as_fd(), 3), decisions, "{input:?}");
+    }
+}
 
 /// CLI-3, PERM-12, FND-62: words and numbers; the end of input and anything else are no answer.
 #[test]
