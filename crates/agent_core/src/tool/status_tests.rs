@@ -31,21 +31,22 @@ Names that begin with `agent.` or `internal.` are core's own: they change nothin
 const TOOLS_TAIL: &str = "
 ## Results that are too long
 
-`code.run_command` keeps the beginning and the end of each output; listings and searches keep their first entries. The whole is
-stored as an artifact, and the result says how to read on: `code.read_file` and `code.search` take an artifact's id as `path`, unasked
-where the artifact is of the same session. How much a result shows is bounded by `tools.stdout_limit_bytes` and its like, and by what
+`code.run_command` keeps the beginning and the end of each output; listings and searches keep their first entries. What was
+found or printed, up to `tools.artifact_max_bytes`, is stored as an artifact, and the result says how to read on: `code.read_file` and
+`code.search` take an artifact's id as `path`, as freely as a file of the project where the artifact is of the same session. How much a result shows is bounded by `tools.stdout_limit_bytes` and its like, and by what
 the model's context window has room for.
 
 ## The environment of commands
 
 A command gets the variables in `tools.env_allowlist`, and these: `GIT_TERMINAL_PROMPT=0`; `GIT_EDITOR`, `GIT_SEQUENCE_EDITOR`, `EDITOR`
 and `VISUAL`, so that an editor fails at once instead of waiting (`git commit` needs `-m`); `GIT_PAGER`, `PAGER`, `MANPAGER` and
-`SYSTEMD_PAGER` as `cat`. If the list lets an editor's variable through, none of that kind is set; the same goes for pagers.
+`SYSTEMD_PAGER` as `cat`; `PATH` without relative folders, `PWD`, and `SOONG_AGENT_CALL`, by which what it starts is found and ended. If the list lets an editor's variable through, none of that kind is set; the same goes for pagers.
 
 ## What writing keeps
 
-`code.write_file` and `code.edit_file` replace a file in one step by a new one with the owner, rights, access control list and other
-extended attributes of the old one. What cannot be kept so is not changed, and the error says what it was. Another name of the file
+`code.write_file` and `code.edit_file` replace a file in one step by a new one with the rights, access control list and other extended
+attributes of the old one. Where these cannot be kept it is not changed, and the error says why. A file of another owner becomes yours; its
+group stays, or becomes yours where that gives nobody more, and then set-id bits go. Another name of the file
 (a hard link) keeps the old content; the result says so. An overwrite also keeps the file's byte order mark, its UTF-16, and its
 line ends where all of them are CRLF and the new text has LF only; `note` says so. Edits find text whatever its line ends, and leave
 those of a mixed file as they are. A file that changed in any way while somebody was asked is not written: `path_conflict`.
@@ -55,7 +56,7 @@ place.
 
 ## What a failed call tells
 
-An error says what the next call needs, in at most 400 tokens; nothing of a file whose reading would ask.
+An error says what the next call needs, in some 400 tokens besides the words of the call itself; nothing of a file whose reading would ask.
 
 | tool | what failed | what the error has for the next call |
 |---|---|---|
