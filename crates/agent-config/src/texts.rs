@@ -126,6 +126,9 @@ fn looks_like_a_key(text: &str) -> bool {
     text.len() >= 24 && mixed && (has(u8::is_ascii_uppercase) || !text.contains('_'))
 }
 
+/// What the message of the parser, which says no more than that the text is wrong, leaves out.
+const PORT: Refusal = Refusal::Said("an address whose port is no number from 1 to 65535");
+
 /// The parser is the one the HTTP client uses, so that both mean the same host. It forgives blanks,
 /// backslashes and missing or surplus slashes; we do not.
 fn base_url(text: &str) -> Result<(), Refusal> {
@@ -137,8 +140,11 @@ fn base_url(text: &str) -> Result<(), Refusal> {
     if bare || text.chars().any(blank) {
         return Err(Refusal::Shown);
     }
-    let Ok(url) = Url::parse(text) else {
-        return Err(Refusal::Shown);
+    let url = match Url::parse(text) {
+        Ok(url) if url.port() == Some(0) => return Err(PORT),
+        Ok(url) => url,
+        Err(url::ParseError::InvalidPort) => return Err(PORT),
+        Err(_) => return Err(Refusal::Shown),
     };
     let right = matches!(url.scheme(), "http" | "https")
         && url.host().is_some()

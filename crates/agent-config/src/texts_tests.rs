@@ -67,7 +67,6 @@ fn base_urls_are_plain_http_addresses() {
             "http://x\t",
             "http:\\\\x",
             "http://ex ample",
-            "http://x:99999",
             "file:///etc/passwd",
         ],
     );
@@ -75,6 +74,23 @@ fn base_urls_are_plain_http_addresses() {
         BASE_URL,
         &["http://user:secret@x/", "https://token@x", "//user:secret@x", "http://127.0.0.1\\@evil.example"],
     );
+}
+
+/// CFG-3: a port that none is is named as what is wrong, whatever else the address holds.
+#[test]
+fn ports_that_are_none_are_named() {
+    for host in ["x", "127.0.0.1", "[::1]", "h.example"] {
+        for port in ["99999", "65536", "0", "11434x", "-1", "1e3"] {
+            for path in ["", "/", "/v1"] {
+                let address = format!("http://{host}:{port}{path}");
+                match (BASE_URL.check)(&address) {
+                    Err(Refusal::Said(words)) => assert!(words.contains("port"), "{address}: {words}"),
+                    other => panic!("{address}: {other:?}"),
+                }
+            }
+        }
+        right(BASE_URL, &[format!("http://{host}:65535/v1").as_str(), &format!("http://{host}:1")]);
+    }
 }
 
 #[test]

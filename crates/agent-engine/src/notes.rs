@@ -1,6 +1,8 @@
 //! The short texts core itself says to the model. They are part of the machine's behaviour, not of the prompt assets: each
 //! belongs to one decision.
 
+use agent_protocol::ToolCall;
+
 /// Behind a message of the user: the date on their machine when its run began.
 pub(crate) fn today(date: &str) -> String {
     format!("[The user's local date: {date}]")
@@ -50,6 +52,17 @@ pub(crate) fn cut_call(limit: u64) -> String {
         "not run: the reply was cut at the output limit of {limit} tokens while writing tool calls, so none of its calls ran. \
          Make the call again with less content, or split it into several calls"
     )
+}
+
+/// What to send in place of arguments that cannot be used, by the reason ([`ToolCall::arguments_error`]) (RUN-16).
+pub(crate) fn right_arguments(why: &str) -> &'static str {
+    if why.contains(ToolCall::UNFINISHED) {
+        "Send the call again with complete JSON"
+    } else if why.starts_with(ToolCall::NO_OBJECT) {
+        "Send the call again with an object that has the tool's parameters by name"
+    } else {
+        "Send the call again with valid JSON"
+    }
 }
 
 /// Calls of a reply that the provider's filter withheld.
@@ -171,4 +184,22 @@ pub(crate) fn stored_entries_left_out(left_out: usize, whole: usize) -> String {
         "[… {left_out} of {whole} entries left out here, since the result does not fit the context window: read on in the artifact \
          {left_out} lines before the start_line that is given, to see them, too …]"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RUN-16: what is to be sent depends on what was wrong; complete JSON is asked for only where it was not.
+    #[test]
+    fn right_arguments_by_cause() {
+        for (why, advice) in [
+            (format!("{}: EOF while parsing a value", ToolCall::UNFINISHED), "complete JSON"),
+            (format!("cut at the output limit: {}: EOF while parsing", ToolCall::UNFINISHED), "complete JSON"),
+            (format!("{}, not an array", ToolCall::NO_OBJECT), "an object"),
+            ("the arguments are not valid JSON: expected value at line 1 column 3".to_owned(), "valid JSON"),
+        ] {
+            assert!(right_arguments(&why).contains(advice), "{why}");
+        }
+    }
 }

@@ -68,6 +68,10 @@ impl ToolCall {
     pub const INVALID_ARGUMENTS: &'static str = "invalid_arguments";
     /// Key in `metadata` that says why the argument text is no object.
     pub const ARGUMENTS_ERROR: &'static str = "arguments_error";
+    /// Begins the reason where the text is JSON, of something else than an object.
+    pub const NO_OBJECT: &'static str = "the arguments must be a JSON object";
+    /// Begins the reason where the text ends in the middle of JSON.
+    pub const UNFINISHED: &'static str = "the arguments end too early";
 
     /// Why the arguments cannot be used, if they cannot.
     #[must_use]

@@ -132,8 +132,9 @@ impl Run {
         let mut error = ErrorPayload::new(
             ErrorCode::ValidationError,
             format!(
-                "the arguments of {} are not a JSON object ({why}), so it was not run. Send the call again with complete JSON",
-                slot.call.name
+                "the arguments of {} cannot be used ({why}), so it was not run. {}",
+                slot.call.name,
+                notes::right_arguments(why)
             ),
         );
         if let Some(raw) = raw {

@@ -49,6 +49,12 @@ fn of_any_name(text: &str) -> Option<(String, &str)> {
     let mut rest = text;
     for _ in 0..MOST_MARKS {
         rest = rest.trim_start();
+        // The recipient of a message on a channel is the tool, whatever the message is.
+        if let Some(addressed) = rest.strip_prefix("to=") {
+            let (name, behind) = word(addressed)?;
+            let name = name.strip_prefix("functions.").unwrap_or(name);
+            return named(name, behind).filter(|_| is_message(behind));
+        }
         if let Some((content, behind)) = mark(rest) {
             if is_tag(content) {
                 let has_arguments = behind.trim_start().starts_with('{') || behind.contains("parameter");
@@ -71,6 +77,20 @@ fn of_any_name(text: &str) -> Option<(String, &str)> {
         }
     }
     None
+}
+
+/// Whether a message follows the head of one on a channel, which may say more before it: `<|constrain|>json`.
+fn is_message(head: &str) -> bool {
+    let mut rest = head;
+    for _ in 0..MOST_MARKS {
+        rest = rest.trim_start();
+        rest = match (mark(rest), word(rest)) {
+            (Some((content, _)), _) if loose(content) == "message" => return true,
+            (Some((_, behind)), _) | (None, Some((_, behind))) => behind,
+            (None, None) => return false,
+        };
+    }
+    false
 }
 
 /// Whether a mark is a tag with the name of a tool in it.

@@ -217,6 +217,12 @@ fn marked_calls_of_unknown_tools_are_found() {
         "<tool_call>\n<function=§>\n<parameter=command>\nls\n</parameter>\n</function>\n</tool_call>".to_owned(),
         "<invoke name=\"§\">\n<parameter name=\"command\">ls</parameter>\n</invoke>".to_owned(),
         "<tool_call>§\n<arg_key>command</arg_key>\n<arg_value>ls</arg_value>\n</tool_call>".to_owned(),
+        // RUN-9: a message on a channel is to a tool, whatever it is called.
+        "<|channel|>commentary to=functions.§ <|constrain|>json<|message|>{\"command\": \"ls\"}<|call|>".to_owned(),
+        "<|channel|>commentary to=§ json<|message|>{\"command\": \"ls\"}".to_owned(),
+        "<|channel|>analysis to=§ code<|message|>ls()<|call|>".to_owned(),
+        "<|start|>assistant<|channel|>commentary to=functions.§<|message|>{\"command\": \"ls\"}<|call|>".to_owned(),
+        "<|start|>assistant to=functions.§<|channel|>commentary json<|message|>{\"command\": \"ls\"}".to_owned(),
     ];
     for name in ["bash", "get_weather", "code.reed_file", "str_replace_editor"] {
         for form in &forms {

@@ -46,8 +46,18 @@ impl ServerWords {
     /// From text that may be JSON.
     pub(crate) fn from_text(text: &str) -> Self {
         let mut words = Self::default();
-        words.read_text(text.trim(), 0);
+        let text = text.trim();
+        words.read_text(text, 0);
+        // JSON without a word we know is what there is to tell.
+        if words.is_silent() {
+            words.add_message(text);
+        }
         words
+    }
+
+    fn is_silent(&self) -> bool {
+        let words = [&self.code, &self.kind, &self.detail];
+        self.message.is_empty() && self.status.is_none() && words.iter().all(|word| word.is_none())
     }
 
     /// Whether any of the three words is this one.
@@ -93,7 +103,8 @@ impl ServerWords {
             }
             Value::Object(object) => self.read_object(object, depth),
             Value::Null => {}
-            Value::Bool(_) | Value::Number(_) => self.add_message(&value.to_string()),
+            Value::Bool(_) => {}
+            Value::Number(_) => self.add_message(&value.to_string()),
         }
     }
 

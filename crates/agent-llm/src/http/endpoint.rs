@@ -28,6 +28,9 @@ impl Endpoint {
         let Some(host) = base.host_str() else {
             return Err(invalid("it names no host".to_owned()));
         };
+        if base.port() == Some(0) {
+            return Err(invalid(PORT.to_owned()));
+        }
         let loopback = is_loopback(&base);
         if settings.api_key.is_some() && base.scheme() == "http" && !loopback && !settings.allow_insecure {
             return Err(ProviderError::InsecureKey { provider: provider.to_owned(), host: host.to_owned() });
@@ -71,12 +74,14 @@ impl Endpoint {
 
 const NO_SCHEME: &str = "it does not begin with http:// or https://";
 
+const PORT: &str = "its port is no number from 1 to 65535";
+
 /// Why a text is no address.
 fn unreadable(error: url::ParseError) -> String {
     match error {
         url::ParseError::RelativeUrlWithoutBase => NO_SCHEME.to_owned(),
         url::ParseError::EmptyHost => "it names no host".to_owned(),
-        url::ParseError::InvalidPort => "its port is no number up to 65535".to_owned(),
+        url::ParseError::InvalidPort => PORT.to_owned(),
         other => other.to_string(),
     }
 }

@@ -79,11 +79,15 @@ struct State {
     context_window: u64,
     done: bool,
     reason: Option<String>,
+    /// A line had a field of the protocol.
+    is_ours: bool,
+    /// The first line that had none: a server of another kind may have answered.
+    foreign: Option<String>,
 }
 
 impl OllamaDecoder {
     pub(super) fn new(reply: ReplyBuilder, context_window: u64, event_bytes: usize) -> Self {
-        let state = State { reply, context_window, done: false, reason: None };
+        let state = State { reply, context_window, done: false, reason: None, is_ours: false, foreign: None };
         Self { lines: Lines::new(LineEnds::Lf, event_bytes), state }
     }
 }
@@ -131,12 +135,12 @@ impl State {
             return Ok(());
         }
         match serde_json::from_str(line) {
-            Ok(read) => self.read(read, out),
+            Ok(read) => self.known(read, line, out),
             Err(error) => match mend(line, tidy) {
                 Some(mended) => {
                     let read = serde_json::from_str(&mended).map_err(|error| malformed(line, &error))?;
                     self.reply.set_mended(true);
-                    let result = self.read(read, out);
+                    let result = self.known(read, line, out);
                     self.reply.set_mended(false);
                     result
                 }
@@ -145,6 +149,15 @@ impl State {
                 None => Err(malformed(line, &error)),
             },
         }
+    }
+
+    /// Reads a line, and keeps one that says nothing of this protocol.
+    fn known(&mut self, read: Line<'_>, line: &str, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
+        self.is_ours |= read.message.is_some() || read.model.is_some() || read.done;
+        if !self.is_ours && self.foreign.is_none() {
+            self.foreign = Some(line.trim().to_owned());
+        }
+        self.read(read, out)
     }
 
     fn read(&mut self, line: Line<'_>, out: &mut Vec<ModelEvent>) -> Result<(), StreamFault> {
@@ -187,6 +200,9 @@ impl State {
     /// Why the lines are no answer, if they are none.
     fn fault(&self) -> Option<StreamFault> {
         if !self.done {
+            if let Some(line) = self.foreign.as_deref().filter(|_| !self.is_ours) {
+                return Some(StreamFault::Said(Box::new(ServerWords::from_text(line))));
+            }
             return Some(BrokenStream::Truncated.into());
         }
         if self.reply.has_content() || self.reply.holds() {

@@ -72,7 +72,7 @@ fn calls_of_all_kinds() {
         (r#","arguments":[1]"#, "{}!(the arguments must be a JSON object, not an array)"),
         (
             r#","arguments":"{\"path\"""#,
-            "{}!(the arguments are not valid JSON: EOF while parsing an object at line 1 column 7)",
+            "{}!(the arguments end too early: EOF while parsing an object at line 1 column 7)",
         ),
     ] {
         let call = format!(r#"{{"id":"c1","function":{{"name":"code__read_file"{arguments}}}}}"#);

@@ -142,6 +142,9 @@ pub(super) struct Delta<'a> {
     pub(super) reasoning: Option<Text<'a>>,
     #[serde(borrow, default)]
     pub(super) tool_calls: Option<Vec<Call<'a>>>,
+    /// The one call of older servers.
+    #[serde(borrow, default)]
+    pub(super) function_call: Option<Function<'a>>,
     /// Gemini may sign a thought after the call it led to.
     #[serde(borrow, default)]
     pub(super) extra_content: Option<&'a RawValue>,
@@ -194,6 +197,9 @@ fn tidy_delta(delta: &mut Object) {
         if let Some(function) = inner(call, "function") {
             texts(function, &["name"]);
         }
+    }
+    if let Some(function) = inner(delta, "function_call") {
+        texts(function, &["name"]);
     }
 }
 

@@ -41,6 +41,8 @@ struct State {
     is_whole: bool,
     /// A choice held a message, which is whole, and no piece of one.
     has_message: bool,
+    /// Calls came in the list for them. A gateway may say the first one again in the older field.
+    has_listed_calls: bool,
 }
 
 impl OpenAiDecoder {
@@ -56,6 +58,7 @@ impl OpenAiDecoder {
             chosen: None,
             is_whole: false,
             has_message: false,
+            has_listed_calls: false,
         };
         Self { body: EventBody::new(limits.event_bytes), state }
     }
@@ -251,7 +254,12 @@ impl State {
             self.refused = true;
         }
         for call in delta.tool_calls.into_iter().flatten() {
+            self.has_listed_calls = true;
             self.call(call, out)?;
+        }
+        if let Some(function) = delta.function_call.filter(|_| !self.has_listed_calls) {
+            // There is no more than one, and it has no id.
+            self.call(Call { index: Some(0), id: None, function: Some(function), extra_content: None }, out)?;
         }
         if let Some(extra) = delta.extra_content {
             self.reply.count(extra.get().len())?;

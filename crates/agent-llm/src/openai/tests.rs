@@ -98,7 +98,7 @@ fn broken_arguments() {
             r#""{\"path\": \"a\"}{\"path\": \"b\"}""#,
             "{}!(the arguments are not valid JSON: trailing characters at line 1 column 14)",
         ),
-        (r#""{\"limit\": 5,""#, "{}!(the arguments are not valid JSON: EOF while parsing a value at line 1 column 12)"),
+        (r#""{\"limit\": 5,""#, "{}!(the arguments end too early: EOF while parsing a value at line 1 column 12)"),
         (r#""null""#, "{}!(the arguments must be a JSON object, not null)"),
         (r#""[]""#, "{}!(the arguments must be a JSON object, not an array)"),
         (r#""3""#, "{}!(the arguments must be a JSON object, not a number)"),
@@ -138,8 +138,7 @@ fn the_output_limit_cuts_a_call() {
     let length = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}"#;
     check_end(
         &[&whole, &cut, length, DONE],
-        "done max_tokens c1:code.read_file{\"path\":\"a\"} c2:code.write_file{}!(cut at the output limit: the arguments are \
-         not valid JSON: EOF while parsing a string at line 1 column 30)",
+        "done max_tokens c1:code.read_file{\"path\":\"a\"} c2:code.write_file{}!(cut at the output limit: the arguments end too early: EOF while parsing a string at line 1 column 30)",
     );
     // A server that says "tool_calls" although its limit cut the last one.
     let full = r#"{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":1000}}"#;

@@ -1,7 +1,7 @@
 //! From argument text to an object, once, at the end of the stream (PRV-6). Nothing is repaired: a guess would run a tool
 //! with arguments nobody wrote.
 
-use agent_protocol::Object;
+use agent_protocol::{Object, ToolCall};
 use serde_json::{Deserializer, Value};
 
 /// The arguments, or why the text is none.
@@ -21,6 +21,7 @@ fn parse_at(text: &str, may_be_encoded_twice: bool) -> Result<Object, String> {
             parse_at(&inner, false).map_err(|_| not_an_object("a string"))
         }
         Ok(other) => Err(not_an_object(kind(&other))),
+        Err(error) if error.is_eof() => Err(format!("{}: {error}", ToolCall::UNFINISHED)),
         Err(error) => doubled(text).ok_or_else(|| format!("the arguments are not valid JSON: {error}")),
     }
 }
@@ -35,7 +36,7 @@ fn doubled(text: &str) -> Option<Object> {
 }
 
 fn not_an_object(kind: &str) -> String {
-    format!("the arguments must be a JSON object, not {kind}")
+    format!("{}, not {kind}", ToolCall::NO_OBJECT)
 }
 
 fn kind(value: &Value) -> &'static str {
@@ -89,7 +90,7 @@ mod tests {
             r#"{"path": "a"}{"path": "b"}"#,
             "the arguments are not valid JSON: trailing characters at line 1 column 14",
         );
-        bad(r#"{"limit": 5,"#, "the arguments are not valid JSON: EOF while parsing a value at line 1 column 12");
+        bad(r#"{"limit": 5,"#, "the arguments end too early: EOF while parsing a value at line 1 column 12");
         let deep = format!("{}{}", r#"{"a":"#.repeat(200), "}".repeat(200));
         assert!(parse(&deep).unwrap_err().contains("recursion limit"));
     }

@@ -35,7 +35,7 @@ fn broken_input() {
             r#"{"path": "a"}{"path": "b"}"#,
             "{}!(the arguments are not valid JSON: trailing characters at line 1 column 14)",
         ),
-        (r#"{"limit": 5,"#, "{}!(the arguments are not valid JSON: EOF while parsing a value at line 1 column 12)"),
+        (r#"{"limit": 5,"#, "{}!(the arguments end too early: EOF while parsing a value at line 1 column 12)"),
         ("null", "{}!(the arguments must be a JSON object, not null)"),
         ("[]", "{}!(the arguments must be a JSON object, not an array)"),
         (r#""{\"path\":\"a\"}""#, r#"{"path":"a"}"#),
@@ -157,8 +157,7 @@ fn the_output_limit_cuts_a_call() {
     ];
     check_end(
         &around(&middle, &message_delta("max_tokens")),
-        "done max_tokens 42+9 c1:code.read_file{\"path\":\"a\"} c2:code.write_file{}!(cut at the output limit: the arguments \
-         are not valid JSON: EOF while parsing a string at line 1 column 30)",
+        "done max_tokens 42+9 c1:code.read_file{\"path\":\"a\"} c2:code.write_file{}!(cut at the output limit: the arguments end too early: EOF while parsing a string at line 1 column 30)",
     );
 }
 

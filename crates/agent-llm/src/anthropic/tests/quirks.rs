@@ -84,7 +84,7 @@ fn blocks() -> Vec<Fixture> {
         call(
             "input-that-is-no-json",
             &["{\"limit\": 5,"],
-            "done tool_use 42+9 c1:code.read_file{}!(the arguments are not valid JSON: EOF while parsing a value at line 1 \
+            "done tool_use 42+9 c1:code.read_file{}!(the arguments end too early: EOF while parsing a value at line 1 \
              column 12)",
         ),
         last(

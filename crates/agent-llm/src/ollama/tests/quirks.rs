@@ -55,6 +55,7 @@ fn lines() -> Vec<Fixture> {
         text("byte-order-mark", format!("\u{feff}{SURE}\n{DONE}\n")),
         text("crlf-and-blank-lines", format!("\r\n{SURE}\r\n\r\n{DONE}\r\n")),
         text("no-last-line-end", format!("{SURE}\n{DONE}")),
+        last("of-another-protocol", &[r#"{"choices":[]}"#], "failed said \"{\\\"choices\\\":[]}\" | nothing"),
         last("error-line", &[SURE, r#"{"error":"boom"}"#], "failed said \"boom\" | error \"Sure\""),
         last(
             "error-in-error",

@@ -48,7 +48,7 @@ fn raw_last(name: &'static str, body: String, expected: &'static str) -> Fixture
 
 /// Every fixture of this adapter.
 pub(crate) fn fixtures() -> Vec<Fixture> {
-    [framing(), calls(), arguments(), errors(), ends(), oddities()].into_iter().flatten().collect()
+    [framing(), calls(), older_calls(), arguments(), errors(), ends(), oddities()].into_iter().flatten().collect()
 }
 
 fn framing() -> Vec<Fixture> {
@@ -321,6 +321,46 @@ fn arguments() -> Vec<Fixture> {
     ]
 }
 
+/// The one call of older servers, as they stream it or send it whole, and beside the list that says the same.
+fn older_calls() -> Vec<Fixture> {
+    const STOP_CALL: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"function_call"}]}"#;
+    const CALL: &str = r#"done tool_use call_run_1:code.read_file{"path":"a"}"#;
+    vec![
+        last(
+            "function-call",
+            &[delta!(r#""function_call":{"name":"code__read_file","arguments":"{\"path\":\"a\"}"}"#), STOP_CALL],
+            CALL,
+        ),
+        last(
+            "function-call-in-pieces",
+            &[
+                delta!(r#""function_call":{"name":"code__read_file"}"#),
+                delta!(r#""function_call":{"arguments":"{\"pa"}"#),
+                delta!(r#""function_call":{"arguments":"th\":\"a\"}"}"#),
+                STOP_CALL,
+            ],
+            CALL,
+        ),
+        raw_last(
+            "function-call-not-streamed",
+            r#"{"choices":[{"index":0,"message":{"content":null,"function_call":{"name":"code__read_file","arguments":"{\"path\":\"a\"}"}},"finish_reason":"function_call"}]}"#
+                .to_owned(),
+            CALL,
+        ),
+        last(
+            "function-call-beside-calls",
+            &[
+                delta!(
+                    r#""tool_calls":[{"index":0,"id":"c1","function":{"name":"code__read_file","arguments":"{\"path\":\"a\"}"}}],"function_call":{"name":"code__read_file","arguments":"{\"path\":\"a\"}"}"#
+                ),
+                STOP_CALL,
+            ],
+            ONE,
+        ),
+        last("function-call-null", &[delta!(r#""content":"Hi","function_call":null"#), STOP], "done end_turn \"Hi\""),
+    ]
+}
+
 fn errors() -> Vec<Fixture> {
     let after = |rest: &str| format!("data: {HI}\n\n{rest}\n\n");
     vec![
@@ -364,6 +404,13 @@ fn errors() -> Vec<Fixture> {
         ),
         last("error-of-another-protocol", &[HI, r#"{"type":"error","error":{"type":"overloaded_error","message":"boom"}}"#], FAILED),
         raw_last("body-is-an-error", r#"{"error":{"message":"boom"}}"#.to_owned(), "failed said \"boom\" | nothing"),
+        // PRV-5: an answer with status 200 that is none says what it was.
+        raw_last("no-choices", r#"{"choices":[]}"#.to_owned(), "failed said \"{\\\"choices\\\":[]}\" | nothing"),
+        raw_last("nothing-known", r#"{"ok":false}"#.to_owned(), "failed said \"{\\\"ok\\\":false}\" | nothing"),
+        raw_last("an-empty-object", "{}".to_owned(), "failed said \"{}\" | nothing"),
+        raw_last("an-empty-error", r#"{"error":{}}"#.to_owned(), "failed said \"{\\\"error\\\":{}}\" | nothing"),
+        raw_last("an-error-that-is-true", r#"{"error":true}"#.to_owned(), "failed said \"{\\\"error\\\":true}\" | nothing"),
+        raw_last("an-empty-list", "[]".to_owned(), "failed said \"[]\" | nothing"),
         last("error-after-the-end", &[HI, STOP, r#"{"error":"boom"}"#], FAILED),
     ]
 }
@@ -371,8 +418,7 @@ fn errors() -> Vec<Fixture> {
 fn ends() -> Vec<Fixture> {
     const CUT_CALL: &str =
         piece!(r#"{"index":0,"id":"c1","function":{"name":"code__read_file","arguments":"{\"path\":\"a"}}"#);
-    const CUT_AT_LIMIT: &str = "done max_tokens 5+1000 c1:code.read_file{}!(cut at the output limit: the arguments are not \
-                                valid JSON: EOF while parsing a string at line 1 column 10)";
+    const CUT_AT_LIMIT: &str = "done max_tokens 5+1000 c1:code.read_file{}!(cut at the output limit: the arguments end too early: EOF while parsing a string at line 1 column 10)";
     const FULL: &str = r#"{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":1000}}"#;
     vec![
         all("no-done", &[HI, STOP], TEXT),
