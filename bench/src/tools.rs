@@ -84,7 +84,7 @@ impl Tools {
     async fn run(&self, tool: &str, arguments: Object) -> Result<ToolOutput, agent_protocol::ErrorPayload> {
         let missing = || agent_protocol::ErrorPayload::new(agent_protocol::ErrorCode::ToolNotAvailable, "no such tool");
         let tool = self.registry.get(tool).ok_or_else(missing)?;
-        let arguments = tool.check_arguments(arguments)?;
+        let arguments = tool.check_arguments(arguments, &KnownSecrets::none())?;
         Ok(tool.binding().prepare(arguments, self.context.clone()).await?.call.run().await)
     }
 

@@ -307,7 +307,7 @@ async fn prepare(
         let message = format!("{} is not registered", call.name);
         return Err(ErrorPayload::new(ErrorCode::ToolNotAvailable, message));
     };
-    let arguments = registered.check_arguments(call.arguments)?;
+    let arguments = registered.check_arguments(call.arguments, &context.secrets)?;
     if registered.definition().may_change() {
         holds_no_placeholder(&arguments, &context.secrets)?;
     }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use agent_protocol::{ErrorPayload, Object, ToolClass, ToolDefinition, ToolDescriptor, ToolOrigin};
+use agent_redact::KnownSecrets;
 
 use crate::port::Tool;
 use crate::schema::{ArgumentRules, SubsetViolation, check_subset};
@@ -168,10 +169,10 @@ impl<B> Registered<B> {
     /// null are absent (TOL-7), and whole numbers are integers however they were spelled.
     ///
     /// # Errors
-    /// `validation_error` that names each place and what is expected there (RUN-16).
-    pub fn check_arguments(&self, arguments: Object) -> Result<Object, ErrorPayload> {
+    /// `validation_error` that names each place and what is expected there (RUN-16). What it repeats is without known secrets.
+    pub fn check_arguments(&self, arguments: Object, secrets: &KnownSecrets) -> Result<Object, ErrorPayload> {
         let rules = self.rules.get_or_init(|| ArgumentRules::compile(self.definition()));
-        rules.as_ref().map_err(Clone::clone)?.check(self.definition(), arguments)
+        rules.as_ref().map_err(Clone::clone)?.check(self.definition(), arguments, secrets)
     }
 }
 

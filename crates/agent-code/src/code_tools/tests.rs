@@ -1,6 +1,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use agent_protocol::{Permission, ToolRoles};
+use agent_redact::KnownSecrets;
 use agent_tool::{Registry, check_subset};
 use serde_json::{Value, json};
 
@@ -88,7 +89,11 @@ fn tools_register_and_check_their_arguments() {
         registry.add(agent_protocol::ToolOrigin::Builtin, tool).unwrap();
     }
     let check = |name: &str, arguments: Value| {
-        registry.get(name).unwrap().check_arguments(crate::testing::object(arguments)).map_err(|error| error.message)
+        registry
+            .get(name)
+            .unwrap()
+            .check_arguments(crate::testing::object(arguments), &KnownSecrets::none())
+            .map_err(|error| error.message)
     };
     check("code.read_file", json!({"path": "a", "start_line": null})).unwrap();
     for (name, arguments, problem) in [

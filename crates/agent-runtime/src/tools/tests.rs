@@ -114,7 +114,7 @@ async fn call_with(
 ) -> Result<ToolOutput, ErrorPayload> {
     let registry = registry(settings);
     let tool = registry.get(name).unwrap();
-    let arguments = tool.check_arguments(arguments.as_object().unwrap().clone())?;
+    let arguments = tool.check_arguments(arguments.as_object().unwrap().clone(), &context.secrets)?;
     let prepared = tool.binding().prepare(arguments, context).await?;
     let mut output = prepared.call.run().await;
     match output.error.take() {

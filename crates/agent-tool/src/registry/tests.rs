@@ -108,6 +108,6 @@ fn a_broken_foreign_schema_fails_its_calls() {
     let mut registry = Registry::new();
     let broken = definition("mcp.x.y", json!({"type": "object", "properties": {"a": {"$ref": "https://x.invalid/s"}}}));
     registry.register(described(mcp(), broken, ToolClass::Write), 1).unwrap();
-    let error = registry.get("mcp.x.y").unwrap().check_arguments(Object::new()).unwrap_err();
+    let error = registry.get("mcp.x.y").unwrap().check_arguments(Object::new(), &KnownSecrets::none()).unwrap_err();
     assert_eq!(error.code, ErrorCode::ToolNotAvailable);
 }

@@ -1,6 +1,7 @@
 //! Checking the arguments of a call (TOL-3).
 
 use agent_protocol::{ErrorCode, ErrorPayload, Object, ToolDefinition};
+use agent_redact::KnownSecrets;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Value, json};
 
@@ -42,7 +43,12 @@ impl ArgumentRules {
     }
 
     /// Brings arguments into the form handlers get, if they hold up.
-    pub(crate) fn check(&self, definition: &ToolDefinition, arguments: Object) -> Result<Object, ErrorPayload> {
+    pub(crate) fn check(
+        &self,
+        definition: &ToolDefinition,
+        arguments: Object,
+        secrets: &KnownSecrets,
+    ) -> Result<Object, ErrorPayload> {
         let schema = &definition.input_schema;
         let mut arguments = Value::Object(arguments);
         unwrap(schema, &mut arguments);
@@ -55,8 +61,11 @@ impl ArgumentRules {
             };
         }
         let mut errors = self.0.iter_errors(&arguments);
-        let shown: Vec<_> = errors.by_ref().take(MAX_PROBLEMS).flat_map(|error| problems(schema, &error)).collect();
+        let told = errors.by_ref().take(MAX_PROBLEMS);
+        let shown: Vec<_> = told.flat_map(|error| problems(schema, &error, secrets)).collect();
         let more = errors.take(MAX_COUNTED).count();
+        // Texts are cut in it: what is left of a secret would not be recognised any more.
+        secrets.redact_json(&mut arguments);
         Err(payload(&definition.name, &shown, more, example(schema, &arguments)))
     }
 }
@@ -123,10 +132,10 @@ fn takes_null(schema: &Value) -> bool {
     !plain_type || listed
 }
 
-fn problems(schema: &Value, error: &ValidationError<'_>) -> Vec<ArgumentError> {
+fn problems(schema: &Value, error: &ValidationError<'_>, secrets: &KnownSecrets) -> Vec<ArgumentError> {
     let path = dotted(error.instance_path().as_str());
     let one = |expected: String| vec![ArgumentError { path: path.clone(), expected }];
-    let got = || echo(error.instance());
+    let got = || echo(error.instance(), secrets);
     match error.kind() {
         ValidationErrorKind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
@@ -134,12 +143,12 @@ fn problems(schema: &Value, error: &ValidationError<'_>) -> Vec<ArgumentError> {
         }
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             let known = known_names(schema, error.schema_path().as_str());
-            unexpected.iter().map(|name| unknown(&path, name, &known)).collect()
+            unexpected.iter().map(|name| unknown(&path, name, &known, secrets)).collect()
         }
         ValidationErrorKind::Type { .. } => {
             let wanted = error.schema_path().as_str();
             let kind = schema.pointer(wanted).map_or_else(String::new, type_names);
-            one(format!("expected {kind}, got {}", describe(error.instance())))
+            one(format!("expected {kind}, got {}", describe(error.instance(), secrets)))
         }
         ValidationErrorKind::Enum { options } => one(format!("must be one of {}, got {}", options, got())),
         ValidationErrorKind::Minimum { limit } => one(format!("must be at least {limit}, got {}", got())),
@@ -149,14 +158,14 @@ fn problems(schema: &Value, error: &ValidationError<'_>) -> Vec<ArgumentError> {
     }
 }
 
-fn unknown(path: &str, name: &str, known: &[&str]) -> ArgumentError {
+fn unknown(path: &str, name: &str, known: &[&str], secrets: &KnownSecrets) -> ArgumentError {
     let near = near_names(name, known.iter().copied());
     let hint = near.first().map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
     let expected = match known {
         [] => "is unknown: no arguments are taken here".to_owned(),
         known => format!("is unknown{hint} (known: {})", known.join(", ")),
     };
-    ArgumentError { path: join(path, &shorten(name)), expected }
+    ArgumentError { path: join(path, &shorten(name, secrets)), expected }
 }
 
 /// The properties beside the keyword `additionalProperties` at this place of the schema.
@@ -178,23 +187,25 @@ fn with_article(name: &str) -> String {
     format!("{article} {name}")
 }
 
-fn describe(value: &Value) -> String {
+fn describe(value: &Value, secrets: &KnownSecrets) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Object(_) => "an object".to_owned(),
         Value::Array(_) => "an array".to_owned(),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => echo(value),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => echo(value, secrets),
     }
 }
 
-fn echo(value: &Value) -> String {
-    shorten(&value.to_string())
+fn echo(value: &Value, secrets: &KnownSecrets) -> String {
+    shorten(&value.to_string(), secrets)
 }
 
-fn shorten(text: &str) -> String {
+/// The beginning of a text, without known secrets: those go first, as what is left of a cut one is not recognised any more.
+fn shorten(text: &str, secrets: &KnownSecrets) -> String {
+    let text = secrets.redact(text).text;
     match text.char_indices().nth(MAX_ECHO) {
         Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        None => text.into_owned(),
     }
 }
 

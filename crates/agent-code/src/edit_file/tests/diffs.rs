@@ -48,7 +48,7 @@ fn exactly_one_of_edits_and_diff() {
     ] {
         tree.file("f", "a\n");
         let given = json!({"path": "f", "edits": edits, "unified_diff": diff, "create_if_missing": null});
-        let given = tool.check_arguments(crate::testing::object(given)).unwrap();
+        let given = tool.check_arguments(crate::testing::object(given), &KnownSecrets::none()).unwrap();
         if succeeds {
             tree.ok(EditFile, Value::Object(given));
             assert_eq!(tree.read("f"), b"b\n");

@@ -30,7 +30,7 @@ fn definition() -> ToolDefinition {
 fn check(arguments: Value) -> Result<Value, ErrorPayload> {
     let definition = definition();
     let arguments = arguments.as_object().unwrap().clone();
-    ArgumentRules::compile(&definition)?.check(&definition, arguments).map(Value::Object)
+    ArgumentRules::compile(&definition)?.check(&definition, arguments, &KnownSecrets::none()).map(Value::Object)
 }
 
 #[track_caller]
@@ -155,6 +155,31 @@ proptest::proptest! {
                 let example = serde_json::from_str(example).unwrap();
                 proptest::prop_assert!(check(example).is_ok(), "{}", error.message);
             }
+        }
+    }
+}
+
+/// STO-10: wherever a key lies in wrong arguments, in values, in names and in the example, no piece of it is left by a cut.
+#[test]
+fn cuts_show_no_piece_of_a_key() {
+    const KEY: &str = "sk-Zq7Jm2Xw9Lp4Rt6Bv8Ns3";
+    let secrets = KnownSecrets::new([("KEY", KEY)]).unwrap();
+    let definition = definition();
+    let rules = ArgumentRules::compile(&definition).unwrap();
+    for before in 0..2 * MAX_ECHO {
+        let text = format!("{}{KEY}{}", "a".repeat(before), "z".repeat(MAX_ECHO));
+        for arguments in [
+            json!({"path": "a", "start_line": text}),
+            json!({"path": "a", "mode": text}),
+            json!({"path": text, "start_line": 0}),
+            json!({"path": "a", text.as_str(): 1}),
+            json!({"edits": text}),
+            json!({"path": "a", "edits": [{"old": text}, {}]}),
+        ] {
+            let arguments = arguments.as_object().unwrap().clone();
+            let error = rules.check(&definition, arguments, &secrets).unwrap_err();
+            let told = secrets.redact(&serde_json::to_string(&error).unwrap()).text.into_owned();
+            assert!((4..KEY.len()).all(|length| !told.contains(&KEY[..length])), "{before}: {told}");
         }
     }
 }
