@@ -77,6 +77,26 @@ impl NearMisses {
         }
     }
 
+    /// What has the name of an instruction file and is none; nothing if nothing is there. Only looked at, never opened: a pipe would
+    /// wait for its other end.
+    pub(super) fn unusable(&mut self, path: PathBuf) {
+        let Ok(known) = path.symlink_metadata() else { return };
+        let message = match known.file_type() {
+            kind if kind.is_dir() => "is a folder, and no instruction file: put the text into a file of this name",
+            kind if kind.is_symlink() => {
+                "is not read: it is a link that leads to no file here; put the file itself here, or make the link lead to one"
+            }
+            kind if kind.is_file() => return,
+            _ => "is not read: it is a pipe, a socket or a device, and no file",
+        };
+        self.add(path, message.to_owned());
+    }
+
+    /// A folder of rules that is a link, and is not followed.
+    pub(super) fn linked_folder(&mut self, path: PathBuf) {
+        self.add(path, "is not read: it is a link; move the folder itself there".to_owned());
+    }
+
     /// A file that is longer than what is read of it.
     pub(super) fn long(&mut self, named: &Path, file: &Path) {
         if let Some(size) = file.metadata().ok().map(|known| known.len()).filter(|size| *size > LONG) {

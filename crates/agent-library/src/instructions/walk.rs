@@ -84,6 +84,7 @@ impl<'a> Walk<'a> {
         let rules = home.join("rules");
         if rules.is_symlink() {
             self.report.links_out += 1;
+            self.near.linked_folder(rules);
             return Vec::new();
         }
         let mut found = Vec::new();
@@ -177,6 +178,9 @@ impl<'a> Walk<'a> {
             // Known from the listing itself, without a look at each file.
             let Ok(known) = entry.file_type() else { continue };
             if known.is_dir() {
+                if is_wanted(&name, kind) {
+                    self.near.unusable(folder.join(&name));
+                }
                 if is_open(&name, kind) {
                     listing.folders.push(name);
                 }
@@ -215,6 +219,7 @@ impl<'a> Walk<'a> {
             Some(resolved) => Some(Found { named, resolved, depth }),
             None => {
                 self.report.links_out += usize::from(named.is_symlink());
+                self.near.unusable(named);
                 None
             }
         }

@@ -72,3 +72,45 @@ fn a_long_one() {
     let misses = misses(&world);
     assert!(misses.len() == 1 && misses[0].starts_with("AGENTS.md: has 2000000 bytes"), "{misses:?}");
 }
+
+/// FND-70, INS-1: what has the name of an instruction file, or of a rule, and is none is told once, opened never, and hides nothing: a
+/// folder, a pipe, a link to nothing, out of its root, to a folder or to a pipe.
+#[test]
+fn what_is_no_file_is_told() {
+    type Make = fn(&World, &str);
+    let kinds: [(&str, Make); 6] = [
+        ("folder", |world, at| std::fs::create_dir_all(world.root.join(at)).unwrap()),
+        ("pipe", |world, at| pipe(&world.root.join(at))),
+        ("link to nothing", |world, at| world.link(at, "gone.md")),
+        ("link out", |world, at| world.link(at, "/etc/hostname")),
+        ("link to a folder", |world, at| world.link(at, ".")),
+        ("link to a pipe", |world, at| {
+            pipe(&world.root.join("user/pipe"));
+            world.link(at, world.root.join("user/pipe").to_str().unwrap());
+        }),
+    ];
+    for place in
+        ["project/AGENTS.md", "project/a/CLAUDE.md", "user/.soong-agent/AGENTS.md", "user/.soong-agent/rules/a.md"]
+    {
+        for (kind, make) in kinds {
+            let world = World::new("near-no-file").files(&["project/a/x", "user/.soong-agent/rules/b.md"]);
+            make(&world, place);
+            let catalog = InstructionCatalog::scan(&world.places, ScanLimits::default());
+            let told: Vec<_> =
+                catalog.problems().filter(|line| line.contains(place.rsplit('/').next().unwrap())).collect();
+            assert_eq!(told.len(), 1, "{place} as {kind}: {told:?}");
+            assert_eq!(catalog.entries().len(), 1, "{place} as {kind}");
+        }
+    }
+    let world = World::new("near-linked-rules");
+    std::fs::create_dir_all(world.root.join("user/elsewhere")).unwrap();
+    world.link("user/.soong-agent/rules", world.root.join("user/elsewhere").to_str().unwrap());
+    let misses = misses(&world);
+    assert!(misses.len() == 1 && misses[0].contains("rules: is not read: it is a link"), "{misses:?}");
+}
+
+fn pipe(path: &Path) {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+}
