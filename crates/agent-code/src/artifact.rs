@@ -8,7 +8,7 @@ use std::{
     os::unix::ffi::OsStrExt,
 };
 
-use agent_protocol::{ArtifactId, SessionId};
+use agent_protocol::{ArtifactId, SessionId, shown_path};
 
 use crate::{
     place::{Folder, Found, walk},
@@ -31,7 +31,7 @@ pub(crate) fn real_path<'p>(workspace: &Workspace, session: &SessionId, requeste
         let folder = sessions.join(session.as_str()).join(FOLDER).join(id.as_str());
         let Ok(Found::Folder(folder)) = walk(&folder) else { return None };
         let file = folder.path().join(only_entry(&folder)?);
-        file.into_os_string().into_string().ok()
+        Some(shown_path(&file).into_owned())
     };
     file().map_or(Cow::Borrowed(requested), Cow::Owned)
 }

@@ -12,7 +12,7 @@ mod hint;
 use std::{os::unix::ffi::OsStrExt, path::Path};
 
 use agent_policy::Facts;
-use agent_protocol::{ErrorPayload, Permission};
+use agent_protocol::{ErrorPayload, Permission, path_from_shown, path_text};
 use agent_redact::quote_name;
 use agent_tool::{CallContext, Prepared, ToolOutput};
 use schemars::JsonSchema;
@@ -109,8 +109,10 @@ impl EditFile {
     /// What a diff may call the file: as the call does or as results do, from the project or from the root.
     fn names(&self, place: &Destination) -> Names {
         let requested = &place.target.requested;
-        let joined = self.0.project().join(requested);
-        let paths = [Path::new(requested), Path::new(&place.shown), &joined, &place.target.resolved];
+        let (written, shown) = (path_from_shown(requested), path_from_shown(&place.shown));
+        let joined = self.0.project().join(&written);
+        let texts = [Path::new(requested), Path::new(&place.shown)];
+        let paths = texts.into_iter().chain([&*written, &*shown, &joined, &place.target.resolved]);
         Names::new(paths.map(|path| path.as_os_str().as_bytes()))
     }
 }
@@ -135,7 +137,7 @@ fn write(place: Destination, change: Change, context: &CallContext) -> Result<To
         created: !place.exists(),
         note,
     };
-    let resolved = place.target.resolved.to_string_lossy().into_owned();
+    let resolved = path_text(&place.target.resolved);
     place.write(&change.content, context)?;
     let summary = tool::counted(edited.replacements.unwrap_or(edited.edits_applied), change.unit);
     Ok(tool::output(&edited)?.with("resolved_path", resolved).summary(summary))

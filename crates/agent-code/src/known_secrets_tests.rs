@@ -115,3 +115,28 @@ fn outputs_of_commands() {
         check_result(&tree, &data(&output), &format!("a key {before} from the end"));
     }
 }
+
+/// STO-10: a name that holds a key is masked in what is shown; that it cannot be given back is said where it is shown, and where
+/// somebody tries.
+#[test]
+fn names_that_hold_a_key() {
+    let tree = tree("secret-names");
+    tree.file(&format!("logs/{KEY}.txt"), "needle");
+    let note = |result: &Value| result["note"].as_str().unwrap_or_default().to_owned();
+    for result in [
+        tree.ok(crate::list_dir::ListDir, json!({"path": "logs"})),
+        tree.ok(crate::list_dir::ListDir, json!({"path": ".", "recursive": true})),
+        tree.ok(Search, json!({"query": "needle"})),
+    ] {
+        assert!(note(&result).contains("does not lead there as it is shown"), "{result}");
+        check_result(&tree, &result, "names");
+    }
+    let plain = tree.ok(Search, json!({"query": "nothing"}));
+    assert!(!note(&plain).contains("as it is shown"), "{plain}");
+    let shown = json!({"path": "logs/[secret API_KEY].txt"});
+    for error in [tree.err(ReadFile, shown.clone()), tree.err(Search, json!({"query": "x", "path": shown["path"]}))] {
+        assert!(error.message.contains("[secret API_KEY] stands for a value that is not shown"), "{error}");
+    }
+    let error = tree.err(ReadFile, json!({"path": "logs/other"}));
+    assert!(!error.message.contains("stands for"), "{error}");
+}

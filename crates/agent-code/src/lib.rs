@@ -24,9 +24,9 @@ pub mod fuzzing;
 #[cfg(test)]
 mod known_secrets_tests;
 mod list_dir;
-mod name;
 mod next_call;
 mod overflow;
+mod path_notes;
 mod place;
 mod preview;
 mod read_file;

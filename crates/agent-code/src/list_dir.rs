@@ -5,7 +5,8 @@ mod flat;
 mod tree;
 
 use agent_policy::{Access, Facts};
-use agent_protocol::{ArtifactId, ErrorPayload, Permission};
+use agent_protocol::{ArtifactId, ErrorPayload, Permission, shown_path};
+use agent_redact::KnownSecrets;
 use agent_tool::{CallContext, Prepared, ToolOutput};
 use rustix::fs::fstat;
 use schemars::JsonSchema;
@@ -13,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     fail,
-    name::shown_name,
     overflow::{Listing, fitted},
+    path_notes,
     place::{Folder, Found},
     second_names::SecondNames,
     tool::{self, CodeTool, blocking_call},
@@ -132,13 +133,13 @@ fn list(
     };
     let ignored = Some(pass.ignored.count).filter(|ignored| *ignored > 0);
     let limit = input.limit.unwrap_or(DEFAULT_LIMIT);
-    let note = note(&pass, limit);
+    let note = note(&pass, limit, &context.secrets);
     let Pass { entries, truncated, .. } = pass;
     let listed = Listed { path: shown, entries, truncated, ignored, artifact_id: None, note, limit };
     fitted(listed, "entries.json", &workspace.settings().limits, context)
 }
 
-fn note(pass: &Pass, limit: usize) -> Option<String> {
+fn note(pass: &Pass, limit: usize, secrets: &KnownSecrets) -> Option<String> {
     let mut notes = Vec::new();
     if pass.truncated || pass.entries.len() > limit {
         let all = match pass.total {
@@ -153,18 +154,15 @@ fn note(pass: &Pass, limit: usize) -> Option<String> {
         };
         notes.push(format!("{all}; {more}"));
     }
-    if let Some(ignored) = pass.ignored.named("ignored", |path| shown_name(path.as_os_str()).into_owned()) {
+    if let Some(ignored) = pass.ignored.named("ignored", secrets, |path| shown_path(path).into_owned()) {
         notes.push(format!("{ignored}; name one to list or read it"));
     }
     if pass.sensitive > 0 {
         notes.push(format!("{} sensitive entries are not shown", pass.sensitive));
     }
-    if pass.entries.iter().any(|entry| entry.lossy) {
-        notes.push("names with \\xNN hold bytes that are no text: only code.run_command reaches them".to_owned());
-    }
-    if pass.entries.iter().any(|entry| !entry.lossy && entry.path.contains("\\x5C")) {
-        notes.push("\\x5C in a name stands for a backslash: write the backslash itself to name it".to_owned());
-    }
+    let paths = || pass.entries.iter().map(|entry| entry.path.as_str());
+    notes.extend(path_notes::escaped(paths()));
+    notes.extend(path_notes::masked(paths(), secrets));
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 

@@ -1,6 +1,5 @@
 //! `code.read_file` (COD-2).
 
-mod encoding;
 mod lines;
 mod page;
 
@@ -11,7 +10,7 @@ use std::{
 };
 
 use agent_policy::{Access, Facts};
-use agent_protocol::{ErrorPayload, Permission};
+use agent_protocol::{ErrorPayload, Permission, path_text};
 use agent_tool::{CallContext, FileVersion, Prepared, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -25,7 +24,6 @@ use crate::{
     version::{HASHED_MAX, hash},
     workspace::Workspace,
 };
-pub(crate) use encoding::Encoding;
 use page::{Page, Wanted};
 
 /// Reads lines of a text file. If there are more, go on from next_start_line.
@@ -102,7 +100,7 @@ fn read(file: &OpenFile, shown: String, wanted: Wanted, context: &CallContext) -
     context.versions.read(file.path(), version);
     let summary = page.summary();
     let output = tool::output(&page.shown(shown, file.size()))?.summary(summary);
-    let output = output.with("resolved_path", file.path().to_string_lossy().into_owned());
+    let output = output.with("resolved_path", path_text(file.path()));
     Ok(match version {
         FileVersion::Content(hash) => output.with("content_hash", blake3::Hash::from_bytes(hash).to_string()),
         FileVersion::Stamp(_) => output,

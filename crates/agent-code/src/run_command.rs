@@ -13,7 +13,7 @@ mod text;
 mod ties;
 
 use agent_policy::Facts;
-use agent_protocol::{ErrorPayload, Permission, ToolDefinition};
+use agent_protocol::{ErrorPayload, Permission, ToolDefinition, shown_path};
 use agent_redact::quote_argv;
 use agent_tool::{CallContext, Prepared, ToolOutput};
 use futures::{FutureExt, future::join};
@@ -52,7 +52,7 @@ impl CodeTool for RunCommand {
             preview: format!(
                 "{}\n(in {})",
                 quote_argv(&plan::redacted(&plan.command.argv, &context.secrets)),
-                plan.command.cwd.display()
+                shown_path(&plan.command.cwd)
             ),
             command: Some(plan.command.clone()),
             ..Facts::default()

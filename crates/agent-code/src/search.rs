@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     artifact, fail,
     overflow::{Listing, fitted},
+    path_notes,
     place::{Folder, Found, OpenFile},
     second_names::SecondNames,
     tool::{self, CodeTool, blocking_call},
@@ -209,10 +210,13 @@ impl Searching {
         notes.splice(0..0, notes::readings(&self.query, &self.text, passed.state.readings));
         notes.extend(notes::skipped(
             &passed,
+            &self.context.secrets,
             &|path| self.workspace.show(&self.place.path().join(path)),
             self.is_file(),
         ));
         notes.extend(self.names.note().map(str::to_owned));
+        notes.extend(path_notes::escaped(passed.state.paths()));
+        notes.extend(path_notes::masked(passed.state.paths(), &self.context.secrets));
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         let truncated = passed.state.overflow;
         let matches = Matches { matches: passed.state.into_hits(), truncated, artifact_id: None, note, nothing };
@@ -310,7 +314,12 @@ impl Searching {
                 ));
             }
             (None, Some(glob)) if matched == 0 && !stopped => {
-                let there = survey(&self.workspace, folder, &self.stop(Some(Instant::now() + SECOND_LOOK)));
+                let there = survey(
+                    &self.workspace,
+                    folder,
+                    &self.stop(Some(Instant::now() + SECOND_LOOK)),
+                    &self.context.secrets,
+                );
                 let nothing = format!("nothing was searched: no file matches the glob {glob}");
                 searched.nothing = Some(nothing.clone());
                 searched.notes.push(format!("{nothing}; {there}"));

@@ -10,7 +10,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::task::{JoinError, spawn_blocking};
 
-use crate::fail;
+use crate::{fail, path_notes::not_the_path};
 
 /// A tool whose first phase blocks on files.
 pub(crate) trait CodeTool: Send + Sync + 'static {
@@ -67,10 +67,19 @@ impl<T: CodeTool> Tool for Blocking<T> {
     fn prepare(&self, arguments: Object, context: CallContext) -> BoxFuture<'_, Result<Prepared, ErrorPayload>> {
         async move {
             fail::unless_cancelled(&context.cancel)?;
+            let given = || ["path", "cwd"].iter().find_map(|key| arguments.get(*key)?.as_str()).map(str::to_owned);
+            let given = given().filter(|_| !context.secrets.is_empty());
+            let secrets = context.secrets.clone();
             let input = serde_json::from_value(Value::Object(arguments))
                 .map_err(|error| fail::invalid(format!("invalid arguments for {}: {error}", T::NAME)))?;
             let tool = Arc::clone(&self.tool);
-            spawn_blocking(move || tool.prepare(input, context)).await.unwrap_or_else(|error| Err(broken(&error)))
+            let prepared = spawn_blocking(move || tool.prepare(input, context)).await;
+            prepared.unwrap_or_else(|error| Err(broken(&error))).map_err(|mut error| {
+                if error.code == ErrorCode::FileNotFound {
+                    not_the_path(&mut error.message, given.as_deref(), &secrets);
+                }
+                error
+            })
         }
         .boxed()
     }

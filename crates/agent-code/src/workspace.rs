@@ -9,14 +9,13 @@ use std::{
 };
 
 use agent_policy::{Access, PathRules, Target, TargetKind};
-use agent_protocol::{ErrorCode, ErrorPayload};
+use agent_protocol::{ErrorCode, ErrorPayload, path_from_shown, shown_path};
 use agent_redact::{differing_characters, is_same_text, looks_the_same};
 use agent_tool::near_files;
 use rustix::fs::FileType;
 
 use crate::{
     fail,
-    name::shown_name,
     place::{Folder, Found, Identity, OpenFile, WalkError, identity, kind_name, walk},
     settings::CodeToolSettings,
 };
@@ -53,7 +52,8 @@ impl Workspace {
         &self.rules().places().project
     }
 
-    /// Follows a path as the model wrote it: relative to the project, with `~` for the user's home.
+    /// Follows a path as the model wrote it: relative to the project, with `~` for the user's home, and bytes that are no text as
+    /// results show them.
     pub(crate) fn find(&self, requested: &str) -> Result<Found, ErrorPayload> {
         let absolute = self.absolute(requested)?;
         let found = walk(&absolute);
@@ -76,7 +76,7 @@ impl Workspace {
         if !path.starts_with(project) || rustix::fs::stat(project).is_ok() {
             return Ok(());
         }
-        let shown = project.display();
+        let shown = shown_path(project);
         let message = format!("the project folder {shown} is gone: it was moved or removed while this run was at work");
         Err(ErrorPayload::new(ErrorCode::FileNotFound, message)
             .detail("path", shown.to_string())
@@ -87,11 +87,10 @@ impl Workspace {
         if requested.is_empty() {
             return Err(fail::invalid("the path is empty"));
         }
-        if requested.len() > LONGEST_PATH {
-            return Err(fail::invalid(format!(
-                "the path is {} bytes long, and {LONGEST_PATH} are the most",
-                requested.len()
-            )));
+        let path = path_from_shown(requested);
+        let length = path.as_os_str().len();
+        if length > LONGEST_PATH {
+            return Err(fail::invalid(format!("the path is {length} bytes long, and {LONGEST_PATH} are the most")));
         }
         if requested.contains('\0') {
             return Err(fail::invalid("the path holds a NUL character"));
@@ -100,9 +99,9 @@ impl Workspace {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
                 let home = self.rules().places().user_home.as_deref();
                 let home = home.ok_or_else(|| fail::invalid("`~` is not known here; write the path out"))?;
-                Ok(home.join(rest.trim_start_matches('/')))
+                Ok(home.join(path_from_shown(rest.trim_start_matches('/'))))
             }
-            _ => Ok(self.project().join(requested)),
+            _ => Ok(self.project().join(path)),
         }
     }
 
@@ -147,8 +146,9 @@ impl Workspace {
     /// No such file; with names that were probably meant by the first one on the way that is missing.
     pub(crate) fn missing(&self, requested: &str, folder: &Folder, first: &OsStr) -> ErrorPayload {
         let near = self.near(folder, first);
-        let first = first.to_string_lossy();
-        let shown = near.iter().map(|name| self.show(&folder.path().join(name)) + &difference(name, &first));
+        let first = shown_path(first);
+        let shown =
+            near.iter().map(|name| self.show(&folder.path().join(path_from_shown(name))) + &difference(name, &first));
         let hint = match near.is_empty() {
             true => self.entries(folder).map_or_else(String::new, |there| format!("; {there}")),
             false => format!("; did you mean {}?", shown.collect::<Vec<_>>().join(" or ")),
@@ -157,13 +157,13 @@ impl Workspace {
             .detail("path", requested)
     }
 
-    /// Names are told only of folders anybody may list.
+    /// Names as they are shown, of folders anybody may list.
     fn near(&self, folder: &Folder, wanted: &OsStr) -> Vec<String> {
         if !self.settings().reading_is_free || self.rules().sensitive(folder.path()).is_some() {
             return Vec::new();
         }
-        let names: Vec<String> = names(folder, MAX_LOOKED_THROUGH).filter_map(|name| name.into_string().ok()).collect();
-        let near = near_files(&wanted.to_string_lossy(), names.iter().map(String::as_str));
+        let names: Vec<String> = names(folder, MAX_LOOKED_THROUGH).map(|name| shown_path(&name).into_owned()).collect();
+        let near = near_files(&shown_path(wanted), names.iter().map(String::as_str));
         near.into_iter().map(str::to_owned).collect()
     }
 
@@ -183,7 +183,7 @@ impl Workspace {
     /// request, the one it leads to, and its others.
     pub(crate) fn may_tell(&self, target: &Target) -> bool {
         let rules = self.rules();
-        let written = rules.as_written(&target.requested, self.project());
+        let written = rules.as_written(path_from_shown(&target.requested), self.project());
         let is_sensitive = |path: &Path| rules.sensitive(path).is_some();
         self.settings().reading_is_free
             && !is_sensitive(&target.resolved)
@@ -204,7 +204,7 @@ impl Workspace {
         let mut listed: Vec<_> = names
             .iter()
             .take(MAX_ENTRIES)
-            .map(|name| shown_name(name).into_owned())
+            .map(|name| shown_path(name).into_owned())
             .take_while(|name| {
                 let fits = name.len() <= room;
                 room = room.saturating_sub(name.len());
@@ -221,14 +221,14 @@ impl Workspace {
         })
     }
 
-    /// A path as results tell it: relative to the project where it lies in it.
+    /// A path as results tell it and calls may give it: relative to the project where it lies in it.
     pub(crate) fn show(&self, path: &Path) -> String {
         let shown = match path.strip_prefix(self.project()) {
             Ok(rest) if rest.as_os_str().is_empty() => Path::new("."),
             Ok(rest) => rest,
             Err(_) => path,
         };
-        shown_name(shown.as_os_str()).into_owned()
+        shown_path(shown).into_owned()
     }
 }
 

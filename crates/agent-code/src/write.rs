@@ -8,7 +8,7 @@ use std::{
 };
 
 use agent_policy::Target;
-use agent_protocol::{ErrorCode, ErrorPayload};
+use agent_protocol::{ErrorCode, ErrorPayload, path_text, shown_path};
 use agent_redact::is_same_text;
 use agent_tool::CallContext;
 use rustix::fs::{Access, AtFlags, Stat, accessat};
@@ -111,7 +111,8 @@ impl Destination {
     pub(crate) fn may_be_made(&self, workspace: &Workspace) -> Result<Option<String>, ErrorPayload> {
         let Some(double) = &self.double else { return Ok(None) };
         let shown = workspace.show(&self.folder.path().join(double));
-        let wanted = self.to_make.first().unwrap_or(&self.name).to_string_lossy();
+        let wanted = self.to_make.first().unwrap_or(&self.name);
+        let wanted = shown_path(wanted);
         if !is_same_text(double, &wanted) {
             return Ok(Some(format!("the new name looks like that of {shown}, which is there already")));
         }
@@ -221,5 +222,5 @@ fn refused(shown: &str, resolved: &Path, error: ReplaceError, cancel: &Cancellat
             ErrorPayload::new(ErrorCode::StorageError, message).detail("written", true)
         }
     };
-    payload.detail("resolved_path", resolved.to_string_lossy().into_owned())
+    payload.detail("resolved_path", path_text(resolved))
 }

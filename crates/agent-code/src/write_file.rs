@@ -3,7 +3,7 @@
 mod form;
 
 use agent_policy::Facts;
-use agent_protocol::{ErrorCode, ErrorPayload, Permission};
+use agent_protocol::{ErrorCode, ErrorPayload, Permission, path_text};
 use agent_tool::{CallContext, Prepared, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -118,7 +118,7 @@ impl WriteFile {
 
 fn write(place: Destination, kept: &Kept, context: &CallContext) -> Result<ToolOutput, ErrorPayload> {
     let (path, overwritten) = (place.shown.clone(), place.exists());
-    let resolved = place.target.resolved.to_string_lossy().into_owned();
+    let resolved = path_text(&place.target.resolved);
     let notes: Vec<String> = kept.note.iter().chain(&kept.lost).cloned().chain(place.other_names()).collect();
     let note = (!notes.is_empty()).then(|| notes.join("; "));
     place.write(&kept.content, context)?;

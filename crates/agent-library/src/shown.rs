@@ -1,9 +1,8 @@
 //! Words of files in a list the model reads: data, one line each (INS-6).
 
-use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use agent_protocol::shown_path_with;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// A field of a catalog is at most this long. Characters.
@@ -60,29 +59,13 @@ fn cut(text: &str, max: usize) -> String {
 }
 
 /// A path for one line between backticks. What is not seen, would end the line, the backticks or a frame, or is no
-/// UTF-8, is escaped as `\n`, `\u{202e}` or `\xff`; a backslash is doubled, so that no two paths look the same.
+/// UTF-8, is written byte by byte, as tools show and take it: `\x0A`.
 #[must_use]
 pub fn path(path: &Path) -> String {
-    let mut out = String::new();
-    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
-        let mut chars = chunk.valid().chars();
-        while let Some(c) = chars.next() {
-            let closes = c == '<' && chars.clone().find(|next| *next != ' ').is_some_and(is_slash);
-            match c {
-                '\\' => out.push_str("\\\\"),
-                ' '..='~' if c != '`' && !closes => out.push(c),
-                '`' | '<' => out.extend(c.escape_unicode()),
-                c if c.is_control() => out.extend(c.escape_default()),
-                c if is_hidden(c) || is_blank(c) => out.extend(c.escape_unicode()),
-                c => out.push(c),
-            }
-        }
-        for byte in chunk.invalid() {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "\\x{byte:02x}");
-        }
-    }
-    out
+    shown_path_with(path, |c| match c {
+        '`' | '<' => false,
+        c => !c.is_control() && !is_hidden(c) && (c == ' ' || !is_blank(c)),
+    })
 }
 
 /// Whether a character would take part in a line without being seen as a character: controls that are no blanks, marks of

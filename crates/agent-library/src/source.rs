@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use agent_protocol::{FromUtf16, TextEncoding};
 use rustix::fs::{Mode, OFlags};
 
 use crate::shown;
@@ -31,6 +32,9 @@ pub enum ReadError {
         /// Its bytes.
         size: u64,
     },
+    /// It is in an encoding that is not read.
+    #[error("{} is UTF-32, which is not read; save it as UTF-8", shown::path(.0))]
+    Utf32(PathBuf),
     /// The system refused.
     #[error("cannot read {}", shown::path(.path))]
     Io {
@@ -48,6 +52,7 @@ impl ReadError {
             Self::NotRegular(_) => "no regular file".to_owned(),
             Self::SeveralNames(_) => "the file has several names (hard links)".to_owned(),
             Self::TooLong { size, .. } => format!("{size} bytes are too many"),
+            Self::Utf32(_) => "it is UTF-32, which is not read; save it as UTF-8".to_owned(),
             Self::Io { source, .. } => source.to_string(),
         }
     }
@@ -63,18 +68,34 @@ pub(crate) struct Source {
     pub(crate) more: bool,
     /// BLAKE3 of all bytes, in hexadecimal digits.
     pub(crate) hash: String,
+    encoding: TextEncoding,
 }
 
-/// The first `limit` bytes as text.
+impl Source {
+    /// How many bytes of the file the first `end` bytes of the text are.
+    pub(crate) fn bytes_until(&self, end: usize) -> u64 {
+        let read = match self.encoding.is_utf16() {
+            true => self.encoding.mark().len() + 2 * self.text[..end].encode_utf16().count(),
+            false => end,
+        };
+        read as u64
+    }
+}
+
+/// The first `limit` bytes as text; of UTF-16, which takes two for a letter, twice as many.
 pub(crate) fn head(path: &Path, limit: usize) -> Result<String, ReadError> {
     let mut bytes = Vec::new();
-    let file = open(path)?;
-    file.take(limit as u64).read_to_end(&mut bytes).map_err(failed(path))?;
-    let cut = bytes.len() == limit;
-    Ok(text(bytes, cut))
+    let mut file = open(path)?;
+    (&mut file).take(limit as u64).read_to_end(&mut bytes).map_err(failed(path))?;
+    let mut cut = bytes.len() == limit;
+    if cut && TextEncoding::of(&bytes).is_utf16() {
+        let more = file.take(limit as u64).read_to_end(&mut bytes).map_err(failed(path))?;
+        cut = more == limit;
+    }
+    text(path, bytes, cut)
 }
 
-/// The whole file goes into the hash, its first `limit` bytes are kept.
+/// The whole file goes into the hash, its first `limit` bytes are kept; of UTF-16, which takes two for a letter, twice as many.
 pub(crate) fn read(path: &Path, limit: usize) -> Result<Source, ReadError> {
     let mut file = open(path)?;
     let (mut hasher, mut kept, mut bytes) = (blake3::Hasher::new(), Vec::new(), 0_u64);
@@ -92,11 +113,14 @@ pub(crate) fn read(path: &Path, limit: usize) -> Result<Source, ReadError> {
             return Err(ReadError::TooLong { path: path.to_owned(), size: bytes });
         }
         hasher.update(&buffer[..count]);
-        let room = limit - kept.len();
+        let start = if kept.is_empty() { &buffer[..count] } else { &kept };
+        let most = if TextEncoding::of(start).is_utf16() { limit.saturating_mul(2) } else { limit };
+        let room = most.saturating_sub(kept.len());
         kept.extend_from_slice(&buffer[..count.min(room)]);
     }
     let more = bytes > kept.len() as u64;
-    Ok(Source { text: text(kept, more), bytes, more, hash: hasher.finalize().to_hex().to_string() })
+    let (encoding, hash) = (TextEncoding::of(&kept), hasher.finalize().to_hex().to_string());
+    Ok(Source { text: text(path, kept, more)?, bytes, more, hash, encoding })
 }
 
 /// Whether a file of this name is one of the user's texts. Editors keep their own things under hidden names.
@@ -158,8 +182,26 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> ReadError {
     move |source| ReadError::Io { path: path.to_owned(), source }
 }
 
-/// What is no UTF-8 becomes replacement characters, but for a character that the limit cut in two.
-fn text(bytes: Vec<u8>, cut: bool) -> String {
+/// Text as `code.read_file` reads it (INS-3): by the file's byte order mark. What is none becomes replacement characters, but for a
+/// character that the limit cut in two.
+fn text(path: &Path, bytes: Vec<u8>, cut: bool) -> Result<String, ReadError> {
+    let encoding = TextEncoding::of(&bytes);
+    match encoding {
+        TextEncoding::Utf32 => Err(ReadError::Utf32(path.to_owned())),
+        TextEncoding::Utf16Little | TextEncoding::Utf16Big => {
+            let mut text = String::new();
+            let units = &bytes[encoding.mark().len()..];
+            FromUtf16::new(units, encoding).read_to_string(&mut text).map_err(failed(path))?;
+            if cut && text.ends_with(char::REPLACEMENT_CHARACTER) {
+                text.pop();
+            }
+            Ok(text)
+        }
+        TextEncoding::Plain | TextEncoding::Utf8Mark => Ok(utf8(bytes, cut)),
+    }
+}
+
+fn utf8(bytes: Vec<u8>, cut: bool) -> String {
     let text = match String::from_utf8(bytes) {
         Ok(text) => return text,
         Err(error) if cut && error.utf8_error().error_len().is_none() => {

@@ -27,7 +27,8 @@ pub struct Facts {
 /// A file or folder the call will touch, as it was when the call was prepared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// As the model wrote it.
+    /// As the model wrote it: the path itself, or the form in which results show it (`agent_protocol::shown_path`). Of an argument
+    /// of a command, its part of the word.
     pub requested: String,
     /// Absolute, normalised, with every symlink resolved: the very file that is held open. Where the file does not exist
     /// yet: its deepest existing folder, resolved, plus the missing rest.

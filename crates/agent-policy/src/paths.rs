@@ -13,6 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use agent_protocol::shown_path;
 use agent_redact::quote_name;
 pub use error::RulesError;
 use fold::{bare_path, covers, fold_path, original_of, spellings};
@@ -68,10 +69,7 @@ impl PathRules {
             control: control(tables::CONTROL, &places)?,
             ours: control(&[tables::OURS], &places)?,
             protected: places.protected(),
-            home: (
-                fold_path(&places.home),
-                Why::new(places.home.display().to_string(), "belongs to soong-agent itself"),
-            ),
+            home: (fold_path(&places.home), Why::new(shown_path(&places.home), "belongs to soong-agent itself")),
             places,
         })
     }
@@ -95,7 +93,7 @@ impl PathRules {
     /// Adds where one of the [`anchors`](Self::anchors) really is, when it is a link: a resolved path never goes through
     /// the link, so that the pattern alone would miss it.
     pub fn also_at(&mut self, anchor: &Path, real: &Path) {
-        let why = Why::new(anchor.display().to_string(), SECRETS);
+        let why = Why::new(shown_path(anchor), SECRETS);
         self.real.push((fold_path(real), why));
     }
 
@@ -175,7 +173,7 @@ impl PathRules {
         (ours && is_resolved(path) && path.starts_with(plans)).then_some(plans)
     }
 
-    /// A path as people read it: relative to the project where it lies in it, escaped, and quoted where it could be taken
+    /// A path as people read it: relative to the project where it lies in it, bytes as [`shown_path`] writes them, escaped, and quoted where it could be taken
     /// for other words of a sentence.
     #[must_use]
     pub fn show(&self, path: &Path) -> String {
@@ -195,7 +193,7 @@ impl PathRules {
             Ok(rest) => rest,
             Err(_) => path,
         };
-        shown.to_string_lossy()
+        shown_path(shown)
     }
 }
 

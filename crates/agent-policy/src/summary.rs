@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agent_protocol::{Object, path_line, path_text};
+use agent_protocol::{Object, path_line, path_text, shown_path};
 use agent_redact::{KnownSecrets, escape_bounded, quote_name, shown_command, shown_word};
 
 use crate::facts::Facts;
@@ -39,7 +39,7 @@ pub struct RequestSummary {
 /// calls look the same because of what stands for a secret ([`KnownSecrets::for_question`]).
 #[must_use]
 pub fn request_summary(facts: &Facts, secrets: &KnownSecrets, max_bytes: usize) -> RequestSummary {
-    let shown = |path: &Path| quote_name(&secrets.for_question(&path.to_string_lossy()));
+    let shown = |path: &Path| quote_name(&secrets.for_question(&shown_path(path)));
     let network_host = facts.network_host.as_deref().map(|host| shown_word(&secrets.for_question(host)));
     let Some(command) = &facts.command else {
         return RequestSummary {
@@ -66,7 +66,7 @@ pub fn request_summary(facts: &Facts, secrets: &KnownSecrets, max_bytes: usize) 
 /// A path without known secrets. One that holds a secret comes back as no path in any case, so that it need not be kept byte by
 /// byte; the others are.
 fn raw(path: &Path, secrets: &KnownSecrets, form: fn(&Path) -> String) -> String {
-    let text = path.to_string_lossy();
+    let text = shown_path(path);
     match secrets.redact(&text).hit {
         true => form(Path::new(&*secrets.for_question(&text))),
         false => form(path),

@@ -17,10 +17,12 @@ pub mod event;
 mod ids;
 mod model;
 mod node;
+mod path_shown;
 mod path_text;
 mod permission;
 mod run;
 mod schema;
+mod text_encoding;
 mod time;
 mod tool;
 
@@ -38,10 +40,12 @@ pub use model::{
     StopReason, SystemBlock, SystemPrompt, ToolChoice, ToolList, Usage, WireMemo,
 };
 pub use node::{Node, NodeType, Role};
+pub use path_shown::{path_from_shown, shown_path, shown_path_with};
 pub use path_text::{path_from_text, path_line, path_text, percent_encoded};
 pub use permission::{DecisionKind, PermissionDecision, PermissionRequest};
 pub use run::{AgentRole, AgentStatus, AgentType, EndReason, RunMode, RunStatus};
 pub use schema::{Schema, boundary_schemas};
+pub use text_encoding::{FromUtf16, TextEncoding};
 pub use time::Timestamp;
 pub use tool::{Permission, ToolClass, ToolDefinition, ToolResult};
 

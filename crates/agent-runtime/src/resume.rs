@@ -2,13 +2,12 @@
 //! memory.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent_engine::{Calibration, Omitted, PINNED, Path, Sayings, WISH_WORDS, is_wish};
 use agent_protocol::{
     AgentId, AgentStatus, AgentType, ContentBlock, ContextBuilt, ErrorCode, ErrorPayload, EventType, ModelStarted,
-    Node, NodeId, NodeType, RunId, RunStatus, SessionId, ToolCallId,
+    Node, NodeId, NodeType, RunId, RunStatus, SessionId, ToolCallId, path_from_text,
 };
 use agent_store::{
     ClaimedSession, Commit, LastContext, Lease, Recent, RecentPath, RecentWords, RunInfo, SessionStore, StoreError,
@@ -74,7 +73,7 @@ impl Resume {
         let loaded = self.store.load_agent(id, root).await?;
         let written = written_files
             .into_iter()
-            .filter_map(|row| Some((PathBuf::from(row.path), decode(&row.hash)?, row.agent_id)));
+            .filter_map(|row| Some((path_from_text(&row.path), decode(&row.hash)?, row.agent_id)));
         let files = Arc::new(SessionFiles::stored(written));
         let seen = SeenFiles::stored(root.clone(), Arc::clone(&files), loaded.file_versions);
         let calibration = self.calibration(loaded.last_context.as_ref());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agent_protocol::AgentId;
+use agent_protocol::{AgentId, path_from_text, path_text};
 use agent_store::Write;
 use agent_tool::{FileStamp, FileVersion, FileVersions, WriteGuard};
 
@@ -43,7 +43,7 @@ impl SeenFiles {
     pub(crate) fn stored(agent_id: AgentId, session: Arc<SessionFiles>, rows: Vec<agent_store::FileVersion>) -> Self {
         let seen = rows.into_iter().filter_map(|row| {
             let version = decode(&row.hash)?;
-            Some((PathBuf::from(row.path), Seen { version, written: row.written }))
+            Some((path_from_text(&row.path), Seen { version, written: row.written }))
         });
         let known = Known { seen: seen.collect(), unstored: Vec::new() };
         Self { agent_id, session, known: Mutex::new(known) }
@@ -66,13 +66,13 @@ impl SeenFiles {
         }
     }
 
-    /// What has not been stored yet. A path that is not UTF-8 is kept in memory only.
+    /// What has not been stored yet.
     pub(crate) fn take_unstored(&self) -> Vec<Write> {
         let mut known = self.known();
         let paths = std::mem::take(&mut known.unstored);
         let write = |path: PathBuf| {
             let Seen { version, written } = known.seen.get(&path)?;
-            Some(Write::FileVersion { path: path.to_str()?.to_owned(), hash: encode(version), written: *written })
+            Some(Write::FileVersion { path: path_text(&path), hash: encode(version), written: *written })
         };
         paths.into_iter().filter_map(write).collect()
     }
@@ -204,5 +204,26 @@ mod tests {
         files.read(path, TWO);
         let [Write::FileVersion { written, .. }] = &files.take_unstored()[..] else { panic!() };
         assert!(!written);
+    }
+
+    /// COD-5: of a file whose path is no UTF-8 the version is stored, and is that of this very file afterwards.
+    #[test]
+    fn paths_of_any_bytes_are_stored() {
+        use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+        let files = SeenFiles::new(agent("a"), Arc::default());
+        let paths = [&b"/p/caf\xe9"[..], b"/p/caf\xe8", b"/p/caf\\xE9"].map(|path| Path::new(OsStr::from_bytes(path)));
+        for path in paths.iter().take(2) {
+            files.read(path, ONE);
+        }
+        let row = |write: Write| match write {
+            Write::FileVersion { path, hash, written } => {
+                let seen_at = agent_protocol::Timestamp::from_unix_millis(0);
+                agent_store::FileVersion { path, hash, written, agent_id: agent("a"), seen_at }
+            }
+            other => panic!("{other:?}"),
+        };
+        let rows: Vec<_> = files.take_unstored().into_iter().map(row).collect();
+        let again = SeenFiles::stored(agent("a"), Arc::default(), rows);
+        assert_eq!(paths.map(|path| again.seen(path)), [Some(ONE), Some(ONE), None]);
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use agent_core::archive::{Archive, ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult};
 use agent_core::id::SessionId;
-use agent_core::text::quote_argv;
+use agent_core::text::{quote_argv, shown_path};
 
 use crate::cli::{CleanupArtifacts, CleanupCommand};
 use crate::exit::{Exit, Failure, Outcome};
@@ -97,7 +97,7 @@ fn report(
     let text = list(listed, arguments, output.page_look());
     output.page(&text);
     for failure in &result.failures {
-        let path = failure.path.as_ref().map(|path| format!("{}: ", path.display())).unwrap_or_default();
+        let path = failure.path.as_ref().map(|path| format!("{}: ", shown_path(path))).unwrap_or_default();
         let message = format!("{path}{}", failure.message);
         match result.dry_run {
             true => output.note(&format!("left alone: {message}")),
@@ -174,7 +174,7 @@ fn for_scripts(candidate: &CleanupCandidate, arguments: &CleanupArtifacts) -> St
         candidate.created_at.as_str(),
         candidate.session_id.as_str(),
         candidate.artifact_id.as_ref().map_or("-", |id| id.as_str()),
-        &whole_line(&candidate.path.to_string_lossy()),
+        &whole_line(&shown_path(&candidate.path)),
         &why(candidate, arguments),
     ];
     format!("{}\n", columns.join("\t"))
@@ -185,7 +185,7 @@ fn for_people(listed: &Listed<'_>, arguments: &CleanupArtifacts, width: Width, l
     let row = |candidate: &&CleanupCandidate| {
         let size = format!("{:>8}", readable(candidate.bytes));
         let session = listed.sessions.get(&candidate.session_id).cloned().unwrap_or_default();
-        let path = whole_line(&below_home(&candidate.path.to_string_lossy()));
+        let path = whole_line(&below_home(&shown_path(&candidate.path)));
         ([size, session, moment::ago(&candidate.created_at, now), why(candidate, arguments)], path)
     };
     let rows: Vec<_> = listed.candidates.iter().map(row).collect();

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use agent_core::error::{BuildError, ConfigError, ProfileError, RuntimeError, StoreError};
 use agent_core::permission::path_from_text;
+use agent_core::text::shown_path;
 
 use crate::shell;
 
@@ -83,7 +84,7 @@ fn beyond_repair(path: &Path) -> String {
 fn no_configuration(path: &Path) -> String {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let (file, folder) = (shell::argument(path.as_os_str()), shell::argument(folder.as_os_str()));
-    let mut message = format!("there is no configuration at {}; nothing was created. ", path.display());
+    let mut message = format!("there is no configuration at {}; nothing was created. ", shown_path(path));
     // Writing to a string cannot fail.
     let _ = write!(
         message,

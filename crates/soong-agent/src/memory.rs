@@ -4,7 +4,7 @@ use agent_core::config::Location;
 use agent_core::error::{MemoryError, with_causes};
 use agent_core::event::Timestamp;
 use agent_core::memory::{Memories, MemoryEntry, MemoryId, MemoryListing, Moment};
-use agent_core::text::escape_for_terminal;
+use agent_core::text::{escape_for_terminal, shown_path};
 
 use crate::cli::{MemoryCommand, MemoryListArguments};
 use crate::exit::{Exit, Failure, Outcome};
@@ -41,7 +41,7 @@ fn list(memories: &Memories, arguments: &MemoryListArguments, output: &mut Outpu
     if let Some(path) = arguments.path.as_deref().filter(|path| !path.exists())
         && !listing.entries.iter().any(|entry| entry.project.as_ref() == Some(&project))
     {
-        let path = whole_line(&path.to_string_lossy());
+        let path = whole_line(&shown_path(path));
         return Err(Failure::usage(format!("--path: {path} does not exist, and nothing is remembered of it")));
     }
     let text = page(&shown, &listing, output.page_look());
@@ -149,7 +149,7 @@ fn show(memories: &Memories, id: &str, output: &mut Output) -> Outcome {
         ("updated", entry.updated_at.to_string()),
         ("session", one_line(&entry.source_session_id)),
         ("messages", one_line(&entry.source_node_ids.join(", "))),
-        ("file", whole_line(&path.to_string_lossy())),
+        ("file", whole_line(&shown_path(&path))),
     ];
     let mut text: String =
         facts.iter().map(|(name, value)| format!("{name:9} {value}").trim_end().to_owned() + "\n").collect();

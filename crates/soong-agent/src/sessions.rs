@@ -7,6 +7,7 @@ use std::path::Path;
 
 use agent_core::archive::{Archive, DamagedSession, SessionFilter, SessionHit, SessionListing};
 use agent_core::session::Role;
+use agent_core::text::shown_path;
 
 use crate::cli::{SessionsArguments, SessionsCommand};
 use crate::exit::{Exit, Failure, Outcome};
@@ -112,7 +113,7 @@ fn none_found(arguments: &SessionsArguments) -> String {
     match (&arguments.path, arguments.search.is_empty()) {
         (None, true) => format!("there are no sessions yet; {BEGIN}"),
         (Some(path), true) => {
-            format!("there are no sessions of {}; without --path those of all projects are listed", path.display())
+            format!("there are no sessions of {}; without --path those of all projects are listed", shown_path(path))
         }
         (_, false) => "no session has all of these words; `migrat*` also finds what only begins so".to_owned(),
     }

@@ -9,6 +9,7 @@ use agent_core::error::BuildError;
 use agent_core::id::SessionId;
 use agent_core::permission::path_from_text;
 use agent_core::session::project_name;
+use agent_core::text::shown_path;
 
 use crate::exit::{Failure, Outcome};
 use crate::limits;
@@ -220,7 +221,7 @@ pub(crate) fn lost_database(path: &Path) -> Option<String> {
     Some(format!(
         "{folders} database is not: {} is missing or empty. If you have a copy of it, put it back before anything is run: a run \
          begins a new one",
-        whole_line(&path.to_string_lossy())
+        whole_line(&shown_path(path))
     ))
 }
 
@@ -229,7 +230,7 @@ pub(crate) fn nothing_yet(path: &Path) -> Failure {
     if let Some(lost) = lost_database(path) {
         return Failure::failed(lost);
     }
-    Failure::usage(format!("there is no session yet: nothing is stored at {}; {BEGIN}", path.display()))
+    Failure::usage(format!("there is no session yet: nothing is stored at {}; {BEGIN}", shown_path(path)))
 }
 
 /// What can be done about damage.

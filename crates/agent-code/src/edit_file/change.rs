@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use agent_protocol::{ErrorCode, ErrorPayload};
+use agent_protocol::{ErrorCode, ErrorPayload, TextEncoding};
 use agent_redact::KnownSecrets;
 
 use super::{
@@ -12,7 +12,6 @@ use super::{
 use crate::{
     fail, next_call,
     preview::{self, Regions},
-    read_file::Encoding,
     write::{Destination, MAX_READ},
 };
 
@@ -184,10 +183,10 @@ pub(super) fn changed(
         .content
         .as_deref()
         .ok_or_else(|| fail::invalid(format!("{path} has more than {MAX_READ} bytes; that is too big to edit")))?;
-    let encoding = Encoding::of(content);
-    let text = encoding
-        .decode(content)
-        .ok_or_else(|| fail::invalid(format!("{path} is not valid UTF-16; it cannot be edited without damage")))?;
+    let encoding = TextEncoding::of(content);
+    let text = encoding.decode(content).ok_or_else(|| {
+        fail::invalid(format!("{path} is {}; it cannot be edited without damage", not_edited(encoding)))
+    })?;
     let file = File { path, text: &text, tell, secrets };
     let Outcome { text: after, edits, replacements, regions } = by.apply(&file, names, numbers)?;
     // EDIT-22: the text is what comes after the mark.
@@ -202,6 +201,13 @@ pub(super) fn changed(
         .ok_or_else(|| fail::invalid(format!("the new text of {path} cannot be written in its encoding")))?;
     let warning = is_other.then_some(OTHER_ENCODING);
     Ok(Change { content, preview, edits, unit: by.unit(), replacements, warning })
+}
+
+fn not_edited(encoding: TextEncoding) -> &'static str {
+    match encoding {
+        TextEncoding::Utf32 => "UTF-32, which is not read: convert it to UTF-8 first",
+        _ => "not valid UTF-16",
+    }
 }
 
 /// What failed, and what the next call needs to know (FND-32).

@@ -12,9 +12,6 @@ pub(crate) struct Entry {
     /// Of files only. Bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) size: Option<u64>,
-    /// The name is no text: the bytes that are none are written `\xNN` in the path.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) lossy: bool,
     /// A folder that could not be looked into.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) unreadable: bool,

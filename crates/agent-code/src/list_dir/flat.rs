@@ -7,16 +7,16 @@ use std::{
     os::unix::ffi::OsStrExt,
 };
 
-use agent_protocol::ErrorPayload;
+use agent_protocol::{ErrorPayload, shown_path};
 use rustix::fs::{FileType, Stat};
 use tokio_util::sync::CancellationToken;
 
 use super::entry::{Entry, Pass};
-use crate::{fail, name::shown_name, place::Folder};
+use crate::{fail, place::Folder};
 
 /// The first `limit` entries by name. Memory grows with the limit, not with the folder.
 pub(super) fn list(folder: &Folder, limit: usize, cancel: &CancellationToken) -> Result<Pass, ErrorPayload> {
-    let failed = |error: io::Error| fail::os("list", &folder.path().to_string_lossy(), &error);
+    let failed = |error: io::Error| fail::os("list", &shown_path(folder.path()), &error);
     let mut first: BinaryHeap<OsString> = BinaryHeap::with_capacity(limit.min(1024));
     let mut total = 0u64;
     for entry in folder.entries().map_err(failed)? {
@@ -48,7 +48,5 @@ pub(super) fn entry(path: &OsStr, stat: &Stat) -> Entry {
         FileType::Symlink => ("symlink", None),
         _ => ("special", None),
     };
-    let shown = shown_name(path);
-    let lossy = path.to_str().is_none();
-    Entry { path: shown.into_owned(), kind, size, lossy, unreadable: false }
+    Entry { path: shown_path(path).into_owned(), kind, size, unreadable: false }
 }

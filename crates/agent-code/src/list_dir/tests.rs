@@ -225,10 +225,10 @@ fn a_named_folder_is_listed() {
     assert_eq!(listed["ignored"], 6, "{listed}");
 }
 
-/// FND-29: names that are no text are told apart and flagged.
+/// FND-29: names that are no text are told apart, and how to give them is said.
 #[cfg(target_os = "linux")]
 #[test]
-fn names_that_are_no_text_are_flagged() {
+fn names_that_are_no_text_are_told_apart() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
     let tree = Tree::new("list-names");
     for name in [&b"caf\xe9"[..], b"caf\xe8", b"caf\\xE9", b"plain"] {
@@ -237,9 +237,7 @@ fn names_that_are_no_text_are_flagged() {
     for recursive in [false, true] {
         let listed = tree.ok(ListDir, json!({"path": ".", "recursive": recursive}));
         assert_eq!(paths(&listed), ["caf\\x5CxE9", "caf\\xE8", "caf\\xE9", "plain"]);
-        let flags: Vec<_> = listed["entries"].as_array().unwrap().iter().map(|entry| entry["lossy"].clone()).collect();
-        assert_eq!(flags, [Value::Null, json!(true), json!(true), Value::Null]);
         let note = listed["note"].as_str().unwrap();
-        assert!(note.contains("\\xNN") && note.contains("\\x5C in a name stands for a backslash"), "{listed}");
+        assert!(note.contains("\\xNN") && note.contains("give the path as it is shown"), "{listed}");
     }
 }

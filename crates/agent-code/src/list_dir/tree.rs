@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, io};
 
-use agent_protocol::ErrorPayload;
+use agent_protocol::{ErrorPayload, shown_path};
 use agent_tool::CallContext;
 use rustix::fs::FileType;
 use tokio_util::sync::CancellationToken;
@@ -48,7 +48,7 @@ fn walk(
 ) -> Result<Pass, ErrorPayload> {
     let tree = Tree::new(root, ignore, workspace);
     let mut pass = Pass::default();
-    let failed = |error: io::Error| fail::os("list", &root.path().to_string_lossy(), &error);
+    let failed = |error: io::Error| fail::os("list", &shown_path(root.path()), &error);
     // The next one is the last; so there are as many as the limit for each folder on the way, at most.
     let mut waiting = first(&tree, tree.trunk(), limit, &context.cancel).map_err(failed)?;
     while let Some((mut entry, folder)) = waiting.pop() {

@@ -6,6 +6,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use agent_protocol::shown_path;
 use rustix::fs::Stat;
 
 use super::folder::{Entry, Folder};
@@ -27,11 +28,11 @@ pub(crate) enum Found {
 /// Why a walk ends nowhere.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WalkError {
-    #[error("{} is not a folder", .0.display())]
+    #[error("{} is not a folder", shown_path(.0))]
     NotAFolder(PathBuf),
-    #[error("{} links lead in a circle or are too many", .0.display())]
+    #[error("{} links lead in a circle or are too many", shown_path(.0))]
     Links(PathBuf),
-    #[error("cannot look at {}", path.display())]
+    #[error("cannot look at {}", shown_path(path))]
     Os { path: PathBuf, source: io::Error },
 }
 

@@ -2,14 +2,12 @@
 
 use std::io::{self, Read};
 
+use agent_protocol::{FromUtf16, TextEncoding, path_from_shown};
 use agent_redact::{KnownSecrets, quote_argv};
 use memchr::memchr;
 use serde::Serialize;
 
-use super::{
-    encoding::{Encoding, FromUtf16},
-    lines::{Line, LineEnd, Lines, Skipped},
-};
+use super::lines::{Line, LineEnd, Lines, Skipped};
 
 /// Longer lines are cut. Bytes.
 const MAX_LINE: usize = 4096;
@@ -59,14 +57,23 @@ pub(crate) struct Shown {
     note: Option<String>,
 }
 
+/// What is said of a file in an encoding that is not read.
+const UTF_32: &str =
+    "the file is UTF-32, which is not read or edited: convert it to UTF-8 first, such as by iconv -f UTF-32 -t UTF-8";
+
 impl Page {
     /// Reads no more of the source than the page needs.
     pub(crate) fn read(mut source: impl Read, wanted: Wanted, secrets: &KnownSecrets) -> io::Result<Self> {
         let mut start = Vec::new();
         source.by_ref().take(LOOKED_AT as u64).read_to_end(&mut start)?;
-        let encoding = Encoding::of(&start);
+        let encoding = TextEncoding::of(&start);
         let marked = !encoding.mark().is_empty();
         let mut page = Self { encoding: encoding.name(), marked, ..Self::default() };
+        if encoding == TextEncoding::Utf32 {
+            page.binary = true;
+            page.notes.push(UTF_32.to_owned());
+            return Ok(page);
+        }
         if page.encoding.is_none() && memchr(0, &start).is_some() {
             page.binary = true;
             return Ok(page);
@@ -163,11 +170,12 @@ impl Page {
             self.notes.push(format!("a binary file of {size} bytes; its content is not shown"));
         }
         if let Some((line, length, shown)) = self.first_cut {
-            let rest = format!("sed -n {line}p {} | cut -b {}-", quote_argv(std::slice::from_ref(&path)), shown + 1);
-            self.notes.push(format!(
-                "line {line} has {length} bytes and was cut; code.search finds text in it, code.run_command {} shows more",
-                serde_json::json!(["sh", "-c", rest])
-            ));
+            // A command takes a name as it is, and none with bytes that are no text.
+            let more = path_from_shown(&path).to_str().map_or_else(String::new, |path| {
+                let rest = format!("sed -n {line}p {} | cut -b {}-", quote_argv(&[path.to_owned()]), shown + 1);
+                format!(", code.run_command {} shows more", serde_json::json!(["sh", "-c", rest]))
+            });
+            self.notes.push(format!("line {line} has {length} bytes and was cut; code.search finds text in it{more}"));
         }
         if self.lossy {
             self.notes.push("not valid UTF-8: \u{FFFD} stands for bytes that cannot be shown".to_owned());

@@ -311,3 +311,23 @@ fn streams_are_no_files() {
     let message = tree.refused(ReadFile, json!({"path": path}), ErrorCode::ValidationError);
     assert!(message.contains("is a named pipe; only regular files can be used"), "{message}");
 }
+
+/// COD-2: UTF-32 is said not to be read, and is neither edited nor kept by an overwrite in silence.
+#[test]
+fn utf_32_is_not_read() {
+    use crate::{edit_file::EditFile, write_file::WriteFile};
+    for content in [&b"\xff\xfe\0\0a\0\0\0"[..], b"\0\0\xfe\xff\0\0\0a"] {
+        let tree = Tree::new("read-utf-32");
+        tree.file("f", content);
+        let read = tree.ok(ReadFile, json!({"path": "f"}));
+        assert_eq!(
+            (&read["binary"], &read["encoding"], &read["content"]),
+            (&json!(true), &json!("utf-32"), &json!(""))
+        );
+        assert!(read["note"].as_str().unwrap().contains("UTF-32, which is not read"), "{read}");
+        let error = tree.err(EditFile, json!({"path": "f", "edits": [{"old": "a", "new": "b"}]}));
+        assert!(error.message.contains("UTF-32"), "{error}");
+        let written = tree.ok(WriteFile, json!({"path": "f", "content": "b", "overwrite": true}));
+        assert!(written["note"].as_str().unwrap().contains("UTF-32"), "{written}");
+    }
+}

@@ -28,7 +28,7 @@ pub(super) fn missing(error: &ProgramError, argv: &[String], path_var: &OsStr) -
             is_plain.then(|| format!("as separate words: {}", no_shell::list(&[words.as_slice(), &argv[1..]].concat())))
         }
         ProgramError::NotExecutable { path } => {
-            Some(format!("a script can be started by its interpreter: [\"sh\", \"{}\", …]", path.display()))
+            path.to_str().map(|path| format!("a script can be started by its interpreter: [\"sh\", \"{path}\", …]"))
         }
         _ => None,
     });

@@ -150,7 +150,7 @@ impl Search<'_> {
         }
         match walk(path) {
             Ok(Found::Missing { .. }) => {}
-            Ok(found) => self.found(reading, base, &found),
+            Ok(found) => self.found(reading, path, base, &found),
             Err(_) => self.untied(path, "cannot be looked at"),
         }
     }
@@ -160,7 +160,7 @@ impl Search<'_> {
         self.ties.untied.get_or_insert_with(|| why.to_owned());
     }
 
-    fn found(&mut self, reading: &str, base: &Path, found: &Found) {
+    fn found(&mut self, reading: &str, path: &Path, base: &Path, found: &Found) {
         let (resolved, stat) = match found {
             Found::Folder(folder) => (folder.path().to_owned(), fstat(folder.fd()).ok()),
             Found::Entry { folder, name, stat } => (folder.path().join(name), Some(*stat)),
@@ -169,7 +169,7 @@ impl Search<'_> {
         let Some(stat) = stat else { return self.untied(&resolved, "cannot be looked at") };
         let target = self.names.target(reading, &resolved, Access::Read, &stat);
         self.ties.named.push(target);
-        let by_name = self.workspace.rules().as_written(reading, base);
+        let by_name = self.workspace.rules().as_written(path, base);
         if self.is_writable(&resolved) || self.is_writable(&by_name) {
             if matches!(found, Found::Folder(_)) && !self.bases.contains(&resolved) {
                 self.bases.push(resolved.clone());
@@ -201,7 +201,7 @@ impl Search<'_> {
     /// A folder where the program may look for others. In a writable root it is tied even before it exists.
     fn searched(&mut self, path: &Path) {
         let workspace = self.workspace;
-        let by_name = workspace.rules().as_written(&path.to_string_lossy(), self.cwd);
+        let by_name = workspace.rules().as_written(path, self.cwd);
         let found = walk(path);
         let resolved = match &found {
             Ok(Found::Folder(folder)) => folder.path().to_owned(),

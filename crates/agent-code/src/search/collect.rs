@@ -162,6 +162,11 @@ impl State {
         self.hits
     }
 
+    /// The paths of the hits.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.values().flatten().map(|hit| hit.path.as_str())
+    }
+
     /// The hits, by reading, path and line.
     pub(crate) fn into_hits(self) -> Vec<Hit> {
         self.files.into_values().flatten().collect()

@@ -32,7 +32,7 @@ pub(crate) struct Hit {
     /// Of the first match, in characters from 1.
     pub(crate) column: usize,
     pub(crate) text: String,
-    /// Bytes of the text that are none are shown as U+FFFD, those of the path as `\xNN`.
+    /// Bytes of the text that are none are shown as U+FFFD.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) lossy: bool,
     #[serde(skip)]

@@ -3,7 +3,7 @@
 use agent_protocol::ErrorPayload;
 use ignore::overrides::{Override, OverrideBuilder};
 
-use crate::fail;
+use crate::{fail, path_notes::is_escaped};
 
 /// So many parts of a glob may be names or patterns, each for itself; beyond, all are one or the other.
 const MAX_READINGS: usize = 4;
@@ -13,6 +13,9 @@ const MAX_READINGS: usize = 4;
 ///
 /// A part with brackets is a pattern and a name: `app/[id]/*.tsx` finds what lies in a folder of that very name, too.
 pub(super) fn parse(glob: &str) -> Result<Override, ErrorPayload> {
+    if is_escaped(glob) {
+        return Err(fail::invalid(format!("a glob has no bytes: write ? in place of each \\xNN in {glob}")));
+    }
     let (sign, rest) = glob.strip_prefix('!').map_or(("", glob), |rest| ("!", rest));
     let rest = rest.strip_prefix("./").unwrap_or(rest);
     let as_pattern = build(sign, &[rest.to_owned()]);

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use agent_redact::KnownSecrets;
+
 use super::{
     collect::Readings,
     pass::Passed,
@@ -37,25 +39,31 @@ pub(super) fn readings(query: &Query, text: &str, found: Readings) -> Option<Str
 }
 
 /// What was not searched, in words, with the way to it.
-pub(super) fn skipped(passed: &Passed, show: &dyn Fn(&Path) -> String, is_named: bool) -> Option<String> {
+pub(super) fn skipped(
+    passed: &Passed,
+    secrets: &KnownSecrets,
+    show: &dyn Fn(&Path) -> String,
+    is_named: bool,
+) -> Option<String> {
     let counts = &passed.state.counts;
     let sensitive = passed.sensitive + counts.second_names;
     let named_way = |way: &'static str| if is_named { way } else { "" };
     let kinds = [
-        counts.binary.named("binary", show).map(|kind| {
+        counts.binary.named("binary", secrets, show).map(|kind| {
             format!("{kind}{}", named_way(" (code.run_command [\"grep\",\"-a\",…] searches it all the same)"))
         }),
-        counts.too_big.named("larger than 256 MiB, unless named", show),
+        counts.too_big.named("larger than 256 MiB, unless named", secrets, show),
         counts.long_line.named(
             if is_named {
                 "behind a line of more than 64 MiB (code.run_command [\"grep\",\"-ob\",…] searches it)"
             } else {
                 "behind a line of more than 16 MiB, unless named"
             },
+            secrets,
             show,
         ),
-        counts.unreadable.named("unreadable", show),
-        passed.links.named("behind links, unless named", show),
+        counts.unreadable.named("unreadable", secrets, show),
+        passed.links.named("behind links, unless named", secrets, show),
         (sensitive > 0).then(|| format!("{sensitive} sensitive")),
     ];
     let kinds: Vec<String> = kinds.into_iter().flatten().collect();

@@ -187,9 +187,6 @@ impl Passing<'_> {
             if !hits.is_empty() && self.has_second_name(&file) {
                 return Outcome::SecondName;
             }
-            if file.path.to_str().is_none() {
-                hits.iter_mut().for_each(|hit| hit.lossy = true);
-            }
         }
         outcome
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use agent_protocol::shown_path;
+use agent_redact::KnownSecrets;
 use rustix::fs::FileType;
 
 use super::stop::Stop;
@@ -17,7 +19,7 @@ const MAX_FILES: u64 = 20_000;
 const KINDS: usize = 6;
 
 /// The files of a folder by their endings, the most frequent first, and the first of them; as far as there is time.
-pub(super) fn survey(workspace: &Workspace, folder: &Folder, stop: &Stop) -> String {
+pub(super) fn survey(workspace: &Workspace, folder: &Folder, stop: &Stop, secrets: &KnownSecrets) -> String {
     let tree = Tree::new(folder, IgnoreFiles::Respected, workspace);
     let mut todo = vec![tree.trunk()];
     let mut files = Few::default();
@@ -35,7 +37,7 @@ pub(super) fn survey(workspace: &Workspace, folder: &Folder, stop: &Stop) -> Str
                 let kind = node
                     .path
                     .extension()
-                    .map_or_else(|| "without an ending".to_owned(), |ending| format!("*.{}", ending.to_string_lossy()));
+                    .map_or_else(|| "without an ending".to_owned(), |ending| format!("*.{}", shown_path(ending)));
                 *kinds.entry(kind).or_default() += 1;
                 files.add(&node.path, "");
             }
@@ -46,7 +48,7 @@ pub(super) fn survey(workspace: &Workspace, folder: &Folder, stop: &Stop) -> Str
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let listed: Vec<_> = kinds.iter().take(KINDS).map(|(kind, count)| format!("{count} {kind}")).collect();
     let show = |path: &std::path::Path| workspace.show(&folder.path().join(path));
-    match files.named("files", show) {
+    match files.named("files", secrets, show) {
         Some(named) => format!("there are {more}{} ({named})", listed.join(", ")),
         None => "there are no files".to_owned(),
     }

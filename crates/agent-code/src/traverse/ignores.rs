@@ -7,6 +7,7 @@ use std::{
     ffi::OsStr,
     io::Read,
     path::{Path, PathBuf},
+    str::Utf8Chunk,
     sync::Arc,
 };
 
@@ -115,7 +116,9 @@ fn read(workspace: &Workspace, folder: &Folder, name: &str) -> Gitignore {
     if file.file.take(MAX_FILE).read_to_end(&mut text).is_err() {
         return Gitignore::empty();
     }
-    let text = String::from_utf8_lossy(&text);
+    // Patterns are text here. A byte that is none may be any one, so that what git passes over is passed over.
+    let of_chunk = |chunk: Utf8Chunk<'_>| chunk.valid().to_owned() + &"?".repeat(chunk.invalid().len());
+    let text: String = text.utf8_chunks().map(of_chunk).collect();
     let mut rules = GitignoreBuilder::new("");
     for line in text.trim_start_matches('\u{feff}').lines() {
         // A line that is no pattern says nothing.

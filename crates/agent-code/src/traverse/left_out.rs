@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use agent_redact::shorten;
+use agent_redact::{KnownSecrets, shorten};
 
 /// So many are named; the others are counted.
 const NAMED: usize = 3;
@@ -60,8 +60,9 @@ impl Few {
         self.count += unnamed;
     }
 
-    /// `kind: a, b (why), …`, with the number in front; nothing if there are none.
-    pub(crate) fn named(&self, kind: &str, show: impl Fn(&Path) -> String) -> Option<String> {
+    /// `kind: a, b (why), …`, with the number in front; nothing if there are none. Known secrets go before a name is cut: a piece of one
+    /// would not be recognised any more.
+    pub(crate) fn named(&self, kind: &str, secrets: &KnownSecrets, show: impl Fn(&Path) -> String) -> Option<String> {
         if self.count == 0 {
             return None;
         }
@@ -70,6 +71,7 @@ impl Few {
             .iter()
             .map(|(path, why)| {
                 let shown = show(path);
+                let shown = secrets.redact(&shown).text;
                 let shown = shorten(&shown, COLUMNS);
                 if why.is_empty() { shown.into_owned() } else { format!("{shown} ({why})") }
             })
@@ -104,7 +106,20 @@ mod tests {
             let more = if names.len() > NAMED { ", …" } else { "" };
             let first: Vec<_> = names.iter().take(NAMED).cloned().collect();
             let expected = (!names.is_empty()).then(|| format!("{} unreadable: {}{more}", names.len(), first.join(", ")));
-            prop_assert_eq!(left_out.few().named("unreadable", |path| path.display().to_string()), expected);
+            prop_assert_eq!(left_out.few().named("unreadable", &KnownSecrets::none(), |path| path.display().to_string()), expected);
+        }
+    }
+
+    /// STO-10: wherever a key lies in a path that is cut, no piece of it is left.
+    #[test]
+    fn cuts_show_no_piece_of_a_key() {
+        const KEY: &str = "sk-Zq7Jm2Xw9Lp4Rt6Bv8Ns3";
+        let secrets = KnownSecrets::new([("KEY", KEY)]).unwrap();
+        for before in 0..COLUMNS + 10 {
+            let left_out = LeftOut::default();
+            left_out.add(Path::new(&format!("{}{KEY}/{}", "a".repeat(before), "z".repeat(COLUMNS))), "");
+            let told = left_out.few().named("ignored", &secrets, |path| path.display().to_string()).unwrap();
+            assert!((4..KEY.len()).all(|length| !told.contains(&KEY[..length])), "{before}: {told}");
         }
     }
 }

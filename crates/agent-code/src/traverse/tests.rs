@@ -70,6 +70,23 @@ fn rules_have_an_order() {
     check(&project, ".", IgnoreFiles::Respected, &expected);
 }
 
+/// COD-4: a pattern with a byte that is no text passes over the file of that name.
+#[cfg(target_os = "linux")]
+#[test]
+fn patterns_of_any_bytes() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+    let project = Project::new("ignores-bytes");
+    fs::create_dir(project.project().join(".git")).unwrap();
+    project.file(".gitignore", b"caf\xe9.log\n/d\xff/\n");
+    for name in [&b"caf\xe9.log"[..], b"caf.log", b"caf\xe9.txt"] {
+        fs::write(project.project().join(OsStr::from_bytes(name)), "").unwrap();
+    }
+    fs::create_dir(project.project().join(OsStr::from_bytes(b"d\xff"))).unwrap();
+    let found = walked(&project, ".", IgnoreFiles::Respected);
+    let names: Vec<_> = found.iter().map(String::as_str).filter(|name| !name.starts_with(".git/")).collect();
+    assert_eq!(names, [".gitignore", "caf.log", "caf\u{fffd}.txt"], "{found:?}");
+}
+
 /// Lines of ignore files over a few names.
 fn rules() -> impl Strategy<Value = String> {
     let line = prop_oneof![

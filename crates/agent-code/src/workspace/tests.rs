@@ -1,4 +1,6 @@
 mod cases;
+#[cfg(target_os = "linux")]
+mod names;
 mod properties;
 mod races;
 mod special;

@@ -2,9 +2,10 @@
 //!
 //! A model writes UTF-8 with LF, whatever the file it has read was. What it did not see it did not mean to change.
 
+use agent_protocol::TextEncoding;
 use memchr::{memchr_iter, memmem};
 
-use crate::{edit_file::with_crlf, preview, read_file::Encoding};
+use crate::{edit_file::with_crlf, preview};
 
 /// What is written, and what there is to say about it.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,22 +15,25 @@ pub(super) struct Kept {
     pub(super) note: Option<String>,
     /// What goes although nobody asked for that.
     pub(super) lost: Option<String>,
-    encoding: Encoding,
+    encoding: TextEncoding,
 }
 
 impl Kept {
     /// `before` is what is there, if something is and was read.
     pub(super) fn of(before: Option<&[u8]>, text: &str) -> Self {
         let before = before.unwrap_or_default();
-        let encoding = Encoding::of(before);
+        let encoding = TextEncoding::of(before);
         let as_given = |lost: &str| Self {
             content: text.as_bytes().to_vec(),
             note: None,
             lost: Some(lost.to_owned()),
-            encoding: Encoding::Plain,
+            encoding: TextEncoding::Plain,
         };
         let Some(old) = encoding.decode(before) else {
-            return as_given("the file was not valid UTF-16, and is UTF-8 now");
+            return as_given(match encoding {
+                TextEncoding::Utf32 => "the file was UTF-32, which is not kept, and is UTF-8 now",
+                _ => "the file was not valid UTF-16, and is UTF-8 now",
+            });
         };
         if std::str::from_utf8(&old).is_err() {
             return as_given("the file held bytes that are not UTF-8, and all of them are replaced");
@@ -38,7 +42,7 @@ impl Kept {
         let text = if encoding.mark().is_empty() { text } else { text.strip_prefix('\u{feff}').unwrap_or(text) };
         let body = if crlf { with_crlf(text) } else { text.as_bytes().to_vec() };
         let form = match (encoding, encoding.name()) {
-            (Encoding::Utf8Mark, _) => Some("its byte order mark".to_owned()),
+            (TextEncoding::Utf8Mark, _) => Some("its byte order mark".to_owned()),
             (_, name) => name.map(|name| format!("its encoding ({name})")),
         };
         let parts: Vec<String> = form.into_iter().chain(crlf.then(|| "its line ends (CRLF)".to_owned())).collect();
@@ -127,7 +131,7 @@ mod tests {
         /// FND-26: a file written back with the text that reading it shows is the same, byte by byte, whatever its form.
         #[test]
         fn what_was_read_can_be_written_back(text in "[ab\u{e9}\n]{0,20}", crlf: bool, form in 0usize..4) {
-            let encoding = [Encoding::Plain, Encoding::Utf8Mark, Encoding::Utf16Little, Encoding::Utf16Big][form];
+            let encoding = [TextEncoding::Plain, TextEncoding::Utf8Mark, TextEncoding::Utf16Little, TextEncoding::Utf16Big][form];
             let body = if crlf { text.replace('\n', "\r\n") } else { text.clone() };
             let file = encoding.encode(body.into_bytes()).unwrap();
             let kept = Kept::of(Some(&file), &text);

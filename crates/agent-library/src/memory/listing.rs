@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, ffi::OsStr};
 
+use agent_protocol::shown_path;
+
 use super::{
     Based, MemoryCategory, MemoryEntry, MemoryError, MemoryId, MemoryProblem, folder::Folder, id::PREFIX, name,
 };
@@ -130,7 +132,7 @@ impl Reading {
     }
 
     fn file(&mut self, category: MemoryCategory, folder: &Folder, name: &OsStr) {
-        let path = format!("{category}/{}", name.to_string_lossy());
+        let path = format!("{category}/{}", shown_path(name));
         if !is_named_like_one(name) {
             let message = "no memory is named like this: a-z, 0-9, _ and -, then .md; move it away";
             self.listing.problems.push(MemoryProblem::of(path, message));

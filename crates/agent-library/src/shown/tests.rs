@@ -2,6 +2,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use agent_protocol::path_from_shown;
 use proptest::prelude::*;
 
 use super::{FIELD, is_blank, is_hidden, line, path};
@@ -47,13 +48,14 @@ fn paths_are_escaped() {
     for (bytes, shown) in [
         (&b"sub/AGENTS.md"[..], "sub/AGENTS.md"),
         (b"a b/AGENTS.md", "a b/AGENTS.md"),
-        (b"a\n- b/AGENTS.md", "a\\n- b/AGENTS.md"),
-        (b"a\\n/AGENTS.md", "a\\\\n/AGENTS.md"),
-        (b"\xff\xfe/AGENTS.md", "\\xff\\xfe/AGENTS.md"),
-        ("\u{202e}dm.x".as_bytes(), "\\u{202e}dm.x"),
-        ("a\u{200b}\u{a0}".as_bytes(), "a\\u{200b}\\u{a0}"),
-        (b"a`b", "a\\u{60}b"),
-        (b"x</instruction_catalog>/AGENTS.md", "x\\u{3c}/instruction_catalog>/AGENTS.md"),
+        (b"a\n- b/AGENTS.md", "a\\x0A- b/AGENTS.md"),
+        (b"a\\n/AGENTS.md", "a\\n/AGENTS.md"),
+        (b"a\\x0A/AGENTS.md", "a\\x5Cx0A/AGENTS.md"),
+        (b"\xff\xfe/AGENTS.md", "\\xFF\\xFE/AGENTS.md"),
+        ("\u{202e}dm.x".as_bytes(), "\\xE2\\x80\\xAEdm.x"),
+        ("a\u{200b}\u{a0}".as_bytes(), "a\\xE2\\x80\\x8B\\xC2\\xA0"),
+        (b"a`b", "a\\x60b"),
+        (b"x</instruction_catalog>/AGENTS.md", "x\\x3C/instruction_catalog>/AGENTS.md"),
         ("日本語/é.md".as_bytes(), "日本語/é.md"),
     ] {
         assert_eq!(path(Path::new(OsStr::from_bytes(bytes))), shown);
@@ -72,11 +74,12 @@ proptest! {
 
     /// INS-6: the same of paths, none of which look the same.
     #[test]
-    fn whatever_a_path_holds(one in any::<Vec<u8>>(), other in any::<Vec<u8>>()) {
+    fn whatever_a_path_holds(one in prop::collection::vec(1u8.., 0..40), other in prop::collection::vec(1u8.., 0..40)) {
         let shown = |bytes: &[u8]| path(Path::new(OsStr::from_bytes(bytes)));
         let (a, b) = (shown(&one), shown(&other));
         prop_assert!(!a.chars().any(|c| is_hidden(c) || (is_blank(c) && c != ' ')), "{a:?}");
         prop_assert!(!a.contains("</") && !a.contains('`'));
         prop_assert_eq!(a == b, one == other);
+        prop_assert_eq!(&*path_from_shown(&a), Path::new(OsStr::from_bytes(&one)));
     }
 }

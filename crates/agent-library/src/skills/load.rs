@@ -26,6 +26,8 @@ pub struct SkillBody {
     pub hash: String,
     /// What is behind the frontmatter, at most 256 KiB of it.
     pub body: String,
+    /// The line of the file in which it begins, from 1.
+    pub first_line: usize,
     /// Whether there is more.
     pub cut: bool,
 }
@@ -75,6 +77,7 @@ impl SkillCatalog {
             path: entry.path.clone(),
             hash: source.hash,
             body: document.body[..end].to_owned(),
+            first_line: document.body_line,
             cut: source.more || end < document.body.len(),
         })
     }

@@ -1,10 +1,12 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use agent_protocol::TextEncoding;
 use agent_testkit::scratch;
+use proptest::prelude::*;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::{MAX_FILE, ReadError, head, read, text};
+use super::{MAX_FILE, ReadError, head, read, utf8};
 
 /// The hash is that of the whole file, however little of it is kept.
 #[test]
@@ -41,7 +43,41 @@ fn regular_files_only() {
 /// INST-04: only a character that the limit cut in two goes, what was never UTF-8 is shown.
 #[test]
 fn broken_text() {
-    assert_eq!(text(b"a\xffb\xc3".to_vec(), false), "a\u{fffd}b\u{fffd}");
-    assert_eq!(text(b"ab\xc3".to_vec(), true), "ab");
-    assert_eq!(text(b"ab\xc3".to_vec(), false), "ab\u{fffd}");
+    assert_eq!(utf8(b"a\xffb\xc3".to_vec(), false), "a\u{fffd}b\u{fffd}");
+    assert_eq!(utf8(b"ab\xc3".to_vec(), true), "ab");
+    assert_eq!(utf8(b"ab\xc3".to_vec(), false), "ab\u{fffd}");
+}
+
+/// INS-3: UTF-32 is not read, and that is said.
+#[test]
+fn utf_32_is_not_read() {
+    let file = scratch("library-utf-32").join("AGENTS.md");
+    for content in [&b"\xff\xfe\0\0a\0\0\0"[..], b"\0\0\xfe\xff\0\0\0a"] {
+        fs::write(&file, content).unwrap();
+        for error in [read(&file, 10).err().unwrap(), head(&file, 10).err().unwrap()] {
+            assert!(error.to_string().contains("UTF-32") && error.why().contains("UTF-32"), "{error}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    /// INS-3: a file in any encoding that is read gives the text that was written, whole or up to a limit, and counts its own bytes.
+    #[test]
+    fn text_in_any_encoding_is_read(text in "[a-zé語😀\n-]{1,200}", form in 0usize..4, limit in 1usize..300) {
+        let forms = [TextEncoding::Plain, TextEncoding::Utf8Mark, TextEncoding::Utf16Little, TextEncoding::Utf16Big];
+        let file = scratch("library-encodings").join("a.md");
+        let content = forms[form].encode(text.clone().into_bytes()).unwrap();
+        fs::write(&file, &content).unwrap();
+        let plain = |text: &str| text.strip_prefix('\u{feff}').unwrap_or(text).to_owned();
+        prop_assert_eq!(plain(&read(&file, 10_000).unwrap().text), text.clone());
+        prop_assert_eq!(plain(&head(&file, 10_000).unwrap()), text.clone());
+        for (part, more) in [(read(&file, limit).unwrap().text, read(&file, limit).unwrap().more), (head(&file, limit).unwrap(), false)] {
+            prop_assert!(text.starts_with(&plain(&part)), "{:?}", part);
+            prop_assert!(more || form < 2 || plain(&part) == text || content.len() >= 2 * limit, "{:?}", part);
+        }
+        let source = read(&file, 10_000).unwrap();
+        prop_assert_eq!(source.bytes_until(source.text.len()), content.len() as u64);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agent_protocol::{Permission, SessionId, ToolDefinition};
+use agent_protocol::{Permission, SessionId, ToolDefinition, path_from_shown, shown_path};
 use agent_redact::{escape_word, false_letter, quote_name, shown_name, shown_word};
 
 use super::{
@@ -106,14 +106,15 @@ impl Assessment {
             self.name(alias, target.access, &shown, rules);
         }
         // The name in the request may go through a link that resolving has taken away.
-        if self.warnings.len() == before && target.requested.len() <= MAX_PATH {
-            let written = rules.as_written(&target.requested, &rules.places().project);
+        let requested = path_from_shown(&target.requested);
+        if self.warnings.len() == before && requested.as_os_str().len() <= MAX_PATH {
+            let written = rules.as_written(requested, &rules.places().project);
             if written != target.resolved {
                 let shown = format!("{}, which is {shown},", rules.show(&written));
                 self.name(&written, target.access, &shown, rules);
             }
         }
-        self.letters(&shown, &target.resolved.to_string_lossy());
+        self.letters(&shown, &shown_path(&target.resolved));
         if target.access == Access::Write {
             self.write(target, &shown, rules);
         }
@@ -198,7 +199,7 @@ impl Assessment {
         if let Some(command) = &facts.command
             && definition.permission == Permission::Write
         {
-            self.note(format!("it runs {}", quote_name(&command.program.to_string_lossy())));
+            self.note(format!("it runs {}", quote_name(&shown_path(&command.program))));
             if !rules.may_run_in(&command.cwd) {
                 self.warn(format!("{} lies outside the project and the write roots", rules.show(&command.cwd)));
             }

@@ -3,17 +3,37 @@
 //! The principle of this crate: what *restricts* (sensitive, control, protected) compares folded and may catch a path too
 //! many; what *permits* (roots, the plans folder, grants) compares exactly and may miss one.
 
-use std::path::Path;
+use std::{
+    borrow::Cow,
+    ffi::OsString,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+};
 
 use unicode_normalization::UnicodeNormalization;
 
 /// The path in one case, in one form of composed characters and without those that some file systems ignore in names, as
 /// lexically clean text.
 ///
-/// A byte that is not UTF-8 becomes U+FFFD: patterns still match around it.
+/// A byte that is not UTF-8 becomes one character that no name has: patterns still match around it, and no two paths become one.
 pub(crate) fn fold_path(path: &Path) -> String {
-    let folded = fold(&path.to_string_lossy());
+    let folded = fold(&as_text(path));
     if is_clean(&folded) { folded } else { clean(&folded) }
+}
+
+/// A path as text, each byte that is none as a character of its own, of those at the end of the code space that are given no
+/// meaning.
+pub(super) fn as_text(path: &Path) -> Cow<'_, str> {
+    const BYTES: u32 = 0x10_FF00;
+    if let Some(text) = path.to_str() {
+        return Cow::Borrowed(text);
+    }
+    let chunks = path.as_os_str().as_bytes().utf8_chunks();
+    let text = chunks.flat_map(|chunk| {
+        let bytes = chunk.invalid().iter().filter_map(|byte| char::from_u32(BYTES + u32::from(*byte)));
+        chunk.valid().chars().chain(bytes)
+    });
+    Cow::Owned(text.collect())
 }
 
 /// The path without what ends a name and does not belong to it on file systems of other systems' making: `.env.` and
@@ -95,6 +115,19 @@ pub(crate) fn clean(path: &str) -> String {
         }
     }
     format!("/{}", names.join("/"))
+}
+
+/// The same of a path, byte by byte.
+pub(crate) fn clean_path(path: &Path) -> PathBuf {
+    let mut names: Vec<&[u8]> = Vec::new();
+    for name in path.as_os_str().as_bytes().split(|byte| *byte == b'/') {
+        match name {
+            b"" | b"." => {}
+            b".." => drop(names.pop()),
+            name => names.push(name),
+        }
+    }
+    PathBuf::from(OsString::from_vec([b"/".as_slice(), &names.join(&b'/')].concat()))
 }
 
 /// Whether `path` is `base` or below it, by whole components; both folded.

@@ -11,7 +11,7 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::{
     error::RulesError,
-    fold::{clean, fold, name_of, prefixes},
+    fold::{as_text, clean, fold, name_of, prefixes},
     places::Places,
     why::Why,
 };
@@ -107,7 +107,7 @@ fn join(base: &Path, rest: &str) -> String {
 
 /// A path as a pattern for itself alone, folded.
 pub(super) fn quoted(path: &Path) -> String {
-    globset::escape(&clean(&fold(&path.to_string_lossy())).replace('\\', r"\\"))
+    globset::escape(&clean(&fold(&as_text(path))).replace('\\', r"\\"))
 }
 
 /// Many patterns, each with its reason, matched together.

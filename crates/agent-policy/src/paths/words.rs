@@ -1,10 +1,14 @@
 //! Whether words name a sensitive path, by their letters: arguments of commands, and paths as the model wrote them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
 
 use super::{
     PathRules,
-    fold::{clean, covers, fold_path, spellings},
+    fold::{clean_path, covers, fold_path, spellings},
     why::Why,
 };
 
@@ -30,14 +34,14 @@ impl PathRules {
         let readings = readings(word).chain(clustered(word)).chain(runs(word));
         readings
             .filter(|reading| (1..=MAX_PATH).contains(&reading.len()))
-            .map(move |reading| (reading, self.in_user_home(reading).unwrap_or_else(|| cwd.join(reading))))
+            .map(move |reading| (reading, self.in_user_home(reading.as_ref()).unwrap_or_else(|| cwd.join(reading))))
     }
 
     /// Where a path as it is written would be, without looking: relative to `base`, with `~` and `$HOME` expanded.
     #[must_use]
-    pub fn as_written(&self, written: &str, base: &Path) -> PathBuf {
-        let path = self.in_user_home(written).unwrap_or_else(|| base.join(written));
-        PathBuf::from(clean(&path.to_string_lossy()))
+    pub fn as_written(&self, written: impl AsRef<Path>, base: &Path) -> PathBuf {
+        let written = written.as_ref();
+        clean_path(&self.in_user_home(written).unwrap_or_else(|| base.join(written)))
     }
 
     /// Whether an argument of a command names a sensitive path or a file of our own home, anywhere in it. A guess by
@@ -59,13 +63,14 @@ impl PathRules {
 
     /// `~`, `~/x`, `~me/x`, `$HOME/x` and `${HOME}/x`. Without a known user home they stay below a folder called `~`, where
     /// patterns for any depth still find them.
-    fn in_user_home(&self, written: &str) -> Option<PathBuf> {
+    fn in_user_home(&self, written: &Path) -> Option<PathBuf> {
         let home = self.places.user_home.as_deref();
-        let me = home.and_then(Path::file_name).map(|name| format!("~{}", name.to_string_lossy()));
-        let forms = ["~", "$HOME", "${HOME}"].into_iter().chain(me.as_deref());
-        let mut rests = forms.filter_map(|form| written.strip_prefix(form));
-        let rest = rests.find(|rest| rest.is_empty() || rest.starts_with('/'))?;
-        Some(home.unwrap_or(Path::new("/~")).join(rest.trim_start_matches('/')))
+        let me = home.and_then(Path::file_name).map(|name| [b"~", name.as_bytes()].concat());
+        let forms = [b"~".as_slice(), b"$HOME", b"${HOME}"].into_iter().chain(me.as_deref());
+        let mut rests = forms.filter_map(|form| written.as_os_str().as_bytes().strip_prefix(form));
+        let rest = rests.find(|rest| rest.is_empty() || rest.starts_with(b"/"))?;
+        let slashes = rest.iter().take_while(|byte| **byte == b'/').count();
+        Some(home.unwrap_or(Path::new("/~")).join(OsStr::from_bytes(&rest[slashes..])))
     }
 }
 

@@ -60,8 +60,8 @@ pub fn escape_for_prompt(text: &str) -> Cow<'_, str> {
 }
 
 /// A name (of a file, a tool, a host) for one line: as strict as [`escape_for_prompt`], without line breaks and tabs, in
-/// the form `\n`, `\x1b`, `\u{202e}`. Backslashes before what would read like such a form, or before one, are doubled. A
-/// name whose parts a terminal may show in another order has its letters from right to left escaped.
+/// the form `\n`, `\x1b`, `\u{202e}`. Backslashes before what would read like such a form, or before one, are doubled; `\xE9`,
+/// as a byte of a path is written, is none. A name whose parts a terminal may show in another order has its letters from right to left escaped.
 #[must_use]
 pub fn escape_word(text: &str) -> Cow<'_, str> {
     escape(text, Strictness::of_word(text))
@@ -154,7 +154,8 @@ fn reads_as_escape(rest: &str, strictness: Strictness) -> bool {
     let hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     match c {
         'n' | 't' | 'r' => true,
-        'x' => digits(tail, hex) >= 2,
+        // Only ASCII is written so: from 80 on it is a byte of a path (`shown_path`), and stays.
+        'x' => digits(tail, hex) >= 2 && tail.starts_with(|digit| digit < '8'),
         'u' => {
             let number = tail.strip_prefix('{').unwrap_or_default();
             let length = digits(number, hex);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use agent_engine::{BudgetError, PathNode, Sources};
 use agent_library::instructions::{InstructionBody, read_body};
-use agent_protocol::{NodeId, NodeType};
+use agent_protocol::{NodeId, NodeType, path_from_text};
 use agent_store::Write;
 
 use super::instructions::InstructionFiles;
@@ -58,7 +58,7 @@ impl InstructionNode {
         let is_one = |node: &&PathNode| node.node_type == NodeType::InstructionContext;
         let named = |node: &PathNode| {
             let (key, hash) = node.mark.as_ref()?.items.first()?;
-            Some(Self { node_id: node.node_id.clone(), path: PathBuf::from(key), hash: hash.clone() })
+            Some(Self { node_id: node.node_id.clone(), path: path_from_text(key), hash: hash.clone() })
         };
         path.context_nodes().filter(is_one).filter_map(named).collect()
     }

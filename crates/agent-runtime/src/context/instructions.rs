@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use agent_engine::{AfterNode, ContextMark, keys};
 use agent_library::instructions::{InstructionEntry, Level};
 use agent_policy::PathRules;
-use agent_protocol::{ContentBlock, NodeType, Object, ToolCallId};
+use agent_protocol::{ContentBlock, NodeType, Object, ToolCallId, path_text};
 
 use super::catalogs::Catalogs;
 use super::loaded::Loaded;
@@ -79,7 +79,7 @@ impl InstructionFiles {
         if self.in_system().get(file.path).is_some_and(|hash| hash == file.hash) {
             return Some(Reading::AlreadyLoaded { in_system: true });
         }
-        let key = file.path.to_string_lossy().into_owned();
+        let key = path_text(file.path);
         let mark = ContextMark { items: vec![(key, file.hash.to_owned())], call: Some(file.call.clone()) };
         if !loaded.add(NodeType::InstructionContext, &mark) {
             return Some(Reading::AlreadyLoaded { in_system: false });
@@ -103,7 +103,7 @@ impl InstructionFiles {
             text.push_str(&format!(" It goes on in line {line}."));
         }
         let mut metadata = mark.metadata();
-        metadata.insert("path".to_owned(), file.path.to_string_lossy().into());
+        metadata.insert("path".to_owned(), path_text(file.path).into());
         metadata.insert("hash".to_owned(), file.hash.into());
         let frame = Object::from_iter([("path".to_owned(), shown.into())]);
         metadata.insert(keys::FRAME.to_owned(), frame.into());

@@ -1,10 +1,8 @@
 //! What a finished call means for what is loaded: nodes it brings, instruction files it read, files it wrote.
 
-use std::path::Path;
-
 use agent_engine::{AfterNode, ContextMark, keys};
 use agent_policy::{Access, Facts};
-use agent_protocol::{ContentBlock, Object, Permission, ToolCallId, ToolDescriptor};
+use agent_protocol::{ContentBlock, Object, Permission, ToolCallId, ToolDescriptor, path_from_text};
 use agent_tool::{ContextNode, ToolOutput};
 use serde_json::Value;
 
@@ -39,7 +37,7 @@ pub(crate) fn noticed(
     if tool.definition.permission != Permission::Readonly && !is_reading {
         // Also where it failed: half of something may be there.
         match &touched {
-            Some(path) => files.changes().written(Path::new(path)),
+            Some(path) => files.changes().written(&path_from_text(path)),
             None => files.changes().something_ran(),
         }
     }
@@ -49,7 +47,7 @@ pub(crate) fn noticed(
     let mut nodes = if tool.is_of_core() { brought(loaded, output) } else { Vec::new() };
     if let (Some(path), Some(hash)) = (touched, hash) {
         let next_line = shown(output).and_then(|shown| shown.get("next_start_line")?.as_u64());
-        let read = ReadFile { path: Path::new(&path), hash: &hash, call, next_line };
+        let read = ReadFile { path: &path_from_text(&path), hash: &hash, call, next_line };
         nodes.extend(files.read(&read, loaded).and_then(|reading| tell(reading, output)));
     }
     nodes

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use agent_engine::{BudgetError, Budgets, Sources, TokenCounter, ToolSet, fixed_parts, framed};
 use agent_library::AssetId;
 use agent_library::instructions::{self, InstructionBody, InstructionEntry, Level, share_room};
-use agent_protocol::{Object, PromptBlock, SystemPrompt};
+use agent_protocol::{Object, PromptBlock, SystemPrompt, path_text};
 use agent_store::Write;
 
 use super::instructions::{InstructionFiles, shown};
@@ -150,7 +150,7 @@ fn instruction_blocks(texts: &[InstructionText<'_>], room: u64) -> (Vec<PromptBl
         let attributes = [("path", name.as_str()), ("level", level)];
         let attributes = Object::from_iter(attributes.map(|(key, value)| (key.to_owned(), value.into())));
         let framed = framed("instructions", &attributes, &fitted.text);
-        let mut made = block(&format!("instruction:{name}"), text.path.to_string_lossy().into_owned(), &framed);
+        let mut made = block(&format!("instruction:{name}"), path_text(&text.path), &framed);
         made.dynamic = true;
         made.metadata.insert("file_hash".to_owned(), text.body.hash.as_str().into());
         if let Some(cut) = fitted.cut {

@@ -1,13 +1,10 @@
 //! `internal.load_skill` (SKL-2, SKL-3).
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use agent_engine::{ContextMark, TokenCounter, keys};
-use agent_library::frontmatter::{self, MAX_BLOCK};
 use agent_library::skills::{SkillBody, SkillCatalog, SkillError};
-use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeType, Object, ToolRequirement, ToolRoles};
+use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeType, Object, ToolRequirement, ToolRoles, shown_path};
 use agent_tool::{CallContext, ContextNode, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -51,7 +48,7 @@ impl CoreTool for LoadSkill {
         let catalog = SkillCatalog::scan(&self.folder);
         let skill = catalog.load(&input.name).map_err(|error| not_loaded(&error, &catalog, &self.folder))?;
         let already_loaded = context.loaded.has(NodeType::SkillContext, &skill.name, &skill.hash);
-        let path = skill.path.to_string_lossy();
+        let path = shown_path(&skill.path);
         let Shown { text, left_out_from } = self.shown(&skill, &path)?;
         let result = json!({
             "name": skill.name,
@@ -97,19 +94,10 @@ impl LoadSkill {
         let room = room.saturating_sub(TokenCounter.text(&left_out(usize::MAX, path)));
         let kept = beginning(body, room);
         let blank_lines = skill.body[..skill.body.len() - body.len()].matches('\n').count();
-        // Reading from the first line on shows the frontmatter, too, and misses nothing.
-        let line = body_line(&skill.path).map_or(1, |first| first + blank_lines + kept.lines);
+        let line = skill.first_line + blank_lines + kept.lines;
         let text = format!("{}\n{}", kept.text.trim_end(), left_out(line, path));
         Ok(Shown { text, left_out_from: Some(line) })
     }
-}
-
-/// The line of a skill's file in which its text begins.
-fn body_line(path: &Path) -> io::Result<usize> {
-    let mut head = Vec::new();
-    // The greatest frontmatter with its fences.
-    File::open(path)?.take(MAX_BLOCK as u64 + 64).read_to_end(&mut head)?;
-    Ok(frontmatter::split(&String::from_utf8_lossy(&head)).body_line)
 }
 
 /// What a skill of this name takes besides its text.
@@ -151,7 +139,7 @@ fn not_loaded(error: &SkillError, catalog: &SkillCatalog, folder: &Path) -> Erro
         }
         SkillError::Load(problem) => {
             let place = problem.line.zip(problem.column);
-            failed(&error.to_string(), &problem.path.to_string_lossy(), place)
+            failed(&error.to_string(), &shown_path(&problem.path), place)
         }
     }
 }
@@ -160,7 +148,7 @@ fn not_loaded(error: &SkillError, catalog: &SkillCatalog, folder: &Path) -> Erro
 fn names(catalog: &SkillCatalog, folder: &Path) -> String {
     let all: Vec<_> = catalog.entries().iter().map(|entry| format!("`{}`", entry.name)).collect();
     match all.len() {
-        0 => format!("; there are no skills in {}", folder.display()),
+        0 => format!("; there are no skills in {}", shown_path(folder)),
         count if count > MAX_NAMES => format!("; among others there are {}", all[..MAX_NAMES].join(", ")),
         _ => format!("; there is only {}", all.join(", ")),
     }

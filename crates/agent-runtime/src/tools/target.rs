@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use agent_protocol::shown_path;
+
 /// A longer path is no folder of anybody's. Characters.
 const LONGEST: usize = 1024;
 
@@ -39,8 +41,8 @@ fn shown(folder: &Path, project: &Path) -> String {
     let folder = without_dots(folder);
     match folder.strip_prefix(project) {
         Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
-        Ok(inside) => inside.display().to_string(),
-        Err(_) => folder.display().to_string(),
+        Ok(inside) => shown_path(inside).into_owned(),
+        Err(_) => shown_path(&folder).into_owned(),
     }
 }
 

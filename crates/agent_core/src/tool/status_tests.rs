@@ -29,6 +29,16 @@ Names that begin with `agent.` or `internal.` are core's own: they change nothin
 
 /// What follows the pages.
 const TOOLS_TAIL: &str = "
+## Paths
+
+A path in a result can be given back as it is shown. A byte that is no text is written `\\xNN`, as in `caf\\xE9.txt`, and a backslash in
+front of what would read like one `\\x5C`; every tool reads both in a `path` and in a `cwd`, and nothing else, so that each file has one
+name. Questions show the same. The words of a command are given to the program as they are: it takes such a name by a pattern of a
+shell (`[\"sh\", \"-c\", \"cat caf?.txt\"]`), and a `glob` by `?`. A path that holds a key is shown with `[secret NAME]` in its place and does not
+lead to the file; the result says so.
+
+Text is UTF-8, or UTF-16 with a byte order mark; UTF-32 is not read, and the result says so.
+
 ## Results that are too long
 
 `code.run_command` keeps the beginning and the end of each output; listings and searches keep their first entries. What was

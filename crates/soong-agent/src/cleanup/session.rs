@@ -3,7 +3,7 @@
 use agent_core::archive::{Archive, ArtifactCleanup, DeletedSession, FileFailure, SessionListing};
 use agent_core::error::{ArchiveError, RuntimeError, StoreError};
 use agent_core::id::SessionId;
-use agent_core::text::shorten;
+use agent_core::text::{shorten, shown_path};
 
 use crate::exit::{Exit, Failure, Outcome};
 use crate::lines::{counted, one_line, whole_line};
@@ -74,7 +74,7 @@ async fn remains(archive: &Archive, id: &SessionId, output: &mut Output) -> Outc
 
 fn all_removed(failures: &[FileFailure], output: &mut Output) -> Result<(), Failure> {
     for failure in failures {
-        output.error(&format!("not removed: {}: {}", failure.path.display(), failure.message));
+        output.error(&format!("not removed: {}: {}", shown_path(&failure.path), failure.message));
     }
     if failures.is_empty() {
         return Ok(());

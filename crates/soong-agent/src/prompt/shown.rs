@@ -6,7 +6,7 @@
 
 use agent_core::PermissionRequest;
 use agent_core::permission::path_from_text;
-use agent_core::text::{escape_for_terminal, quote_name};
+use agent_core::text::{escape_for_terminal, quote_name, shown_path};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::output::{Width, wrapped};
@@ -137,11 +137,11 @@ fn is_count(missing: &str) -> bool {
     missing.len() < 80 && missing.split(' ').all(|word| known(word) || word.parse::<u64>().is_ok())
 }
 
-/// A path of a request, which is raw: quoted and escaped, so that it is seen for what it is and where it ends. One that is no
-/// UTF-8 stays in the form that the request has it in, as no other path looks like that.
+/// A path of a request, which is raw: quoted and escaped, so that it is seen for what it is and where it ends. Bytes
+/// that are no text are written as results and tools write them (`shown_path`).
 fn path(raw: &str) -> String {
     let path = path_from_text(raw);
-    short(&quote_name(path.to_str().unwrap_or(raw)))
+    short(&quote_name(&shown_path(&path)))
 }
 
 /// A fact for one line: escaped, and both ends of one that is long.

@@ -9,7 +9,7 @@ use agent_core::archive::{
 };
 use agent_core::error::ErrorPayload;
 use agent_core::id::{NodeId, RunId, SessionId};
-use agent_core::text::escape_for_terminal;
+use agent_core::text::{escape_for_terminal, shown_path};
 
 use super::rows::Rows;
 use crate::lines::{self, in_line, whole_line};
@@ -141,7 +141,7 @@ impl Timeline {
             self.rows.push(lines::OUTPUT, lines::OUTPUT, &line, |_, row| row.to_owned());
         }
         for TimelineFile { path, size_bytes, .. } in &call.files {
-            let path = whole_line(&below_home(&path.to_string_lossy()));
+            let path = whole_line(&below_home(&shown_path(path)));
             self.rows.row(None, "file", Some(Colour::Dim), &format!("{}: {path}", readable(*size_bytes)));
         }
     }

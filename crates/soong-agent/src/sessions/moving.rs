@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agent_core::text::quote_argv;
+use agent_core::text::{quote_argv, shown_path};
 
 use crate::exit::{Exit, Failure, Outcome};
 use crate::lines::whole_line;
@@ -16,7 +16,7 @@ pub(super) fn run(session: &str, path: &Path, output: &mut Output) -> Outcome {
     }
     if !path.exists() {
         let wanted = "name the folder that the project lies in now";
-        return Err(Failure::usage(format!("PATH: {} does not exist; {wanted}", path.display())));
+        return Err(Failure::usage(format!("PATH: {} does not exist; {wanted}", shown_path(path))));
     }
     let project = stored::project_folder(Some(path))?;
     let nothing = |path: &Path, _: &mut Output| Err(nothing_yet(path));

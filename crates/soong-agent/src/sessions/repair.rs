@@ -3,6 +3,7 @@
 use agent_core::archive::{self, Repaired};
 use agent_core::config::Location;
 use agent_core::error::BuildError;
+use agent_core::text::shown_path;
 
 use crate::exit::{Exit, Failure, Outcome};
 use crate::limits;
@@ -36,7 +37,7 @@ fn report(repaired: &Repaired, output: &mut Output) -> Outcome {
     if *lost_commits > 0 {
         output.page(&format!("lost: {} behind damage of the log\n", counted(*lost_commits, "commit")));
     }
-    output.note(&format!("the old database is kept, unchanged: {}", below_home(&set_aside.to_string_lossy())));
+    output.note(&format!("the old database is kept, unchanged: {}", below_home(&shown_path(set_aside))));
     match repaired.is_whole() {
         true => Ok(Exit::Completed),
         false => Err(Failure::failed("not everything could be saved; what is lost is listed above")),

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use agent_protocol::shown_path;
+
 use super::{
     MAX_LOOKUPS, Search,
     expansion::{self, Part},
@@ -65,7 +67,7 @@ impl Search<'_> {
 
     fn entry(&mut self, folder: &Path, name: &str) {
         let path = folder.join(name);
-        self.look(&path.to_string_lossy(), &path, folder);
+        self.look(&shown_path(&path), &path, folder);
     }
 
     fn put_together(&mut self) {
@@ -85,7 +87,9 @@ impl Search<'_> {
             Ok(rest) => (base.to_owned(), rest),
             Err(_) => (PathBuf::from("/"), start.strip_prefix("/").unwrap_or(&start)),
         };
-        let rest = rest.to_string_lossy();
+        let Some(rest) = rest.to_str() else {
+            return self.untied(&start, "is a pattern below a folder whose name is not UTF-8");
+        };
         let parts: Vec<&str> = rest.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
         if parts.len() > MAX_DEPTH {
             return self.put_together();
@@ -102,7 +106,7 @@ impl Search<'_> {
             return;
         }
         let Some((part, rest)) = parts.split_first() else {
-            return self.look(&folder.to_string_lossy(), &folder, &folder);
+            return self.look(&shown_path(&folder), &folder, &folder);
         };
         if !part.contains(['*', '?']) {
             return self.follow(folder.join(part), rest);

@@ -19,7 +19,7 @@ pub(super) const LAYERS: &[(&str, &[Allowed])] = &[
     (
         "ports and adapters",
         &[
-            ("agent-library", &[]),
+            ("agent-library", &["agent-protocol"]),
             ("agent-exec", &[]),
             ("agent-journal", &[]),
             ("agent-task-store", &["agent-protocol", "agent-tasks", "agent-journal"]),

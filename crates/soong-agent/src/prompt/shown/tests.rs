@@ -194,7 +194,8 @@ fn paths_are_quoted_and_escaped() {
         ("/t/ws/a\u{202e}.rs", "/t/ws/a\\u{202e}.rs"),
         ("/t/ws/\u{1b}[2J", "/t/ws/\\x1b[2J"),
         ("bytes:/t/ws/a%0Ab", "/t/ws/a\\nb"),
-        ("bytes:/t/ws/%FF", "bytes:/t/ws/%FF"),
+        ("bytes:/t/ws/%FF", "/t/ws/\\xFF"),
+        ("bytes:/t/ws/%FF%0A", "/t/ws/\\xFF\\n"),
     ] {
         let rows = Asked { target: Some(raw.to_owned()), ..Asked::default() }.rows(80);
         assert!(rows.contains(&format!("  target  {shown}")), "{raw:?}: {rows:#?}");
