@@ -1,6 +1,6 @@
 //! What is known about a call before it runs: plain data, gathered by a tool's first phase, judged here (TOL-9).
 
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
 use agent_protocol::SessionId;
 
@@ -85,6 +85,9 @@ pub struct Command {
     pub code: Vec<CodeFile>,
     /// Everything that exists and that an argument, or a part of one, may be meant to name.
     pub named: Vec<Target>,
+    /// Those of `code` and `named` that no word names as they are: found by an ending, as a module, below a folder, behind letters of
+    /// options. A grant is tied to them all the same.
+    pub guessed: BTreeSet<PathBuf>,
     /// Why a grant cannot be tied to all that the command may run, in words for a person; absent where `code` and `named`
     /// are complete.
     pub untied: Option<String>,

@@ -68,6 +68,7 @@ impl Plan {
             env_names: env.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect(),
             code: ties.code(),
             named: ties.named.clone(),
+            guessed: ties.guessed.clone(),
             untied: ties.untied.clone(),
         };
         Ok(Self { command, program, env, timeout, cwd, ties })

@@ -10,10 +10,11 @@ mod content;
 mod expansion;
 mod listing;
 mod modules;
+mod printers;
 mod words;
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
     env,
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
@@ -47,6 +48,8 @@ pub(super) struct Ties {
     folders: Vec<CodeFile>,
     /// Everything that exists.
     pub(super) named: Vec<Target>,
+    /// What of it no word names as it is.
+    pub(super) guessed: BTreeSet<PathBuf>,
     /// Why this is not all.
     pub(super) untied: Option<String>,
 }
@@ -65,6 +68,8 @@ impl Ties {
             cwd,
             seen: HashSet::new(),
             named: HashSet::new(),
+            spelled_out: HashSet::new(),
+            found: Vec::new(),
             bases: vec![cwd.to_owned()],
             listings: Listings::default(),
             steps: 0,
@@ -73,8 +78,18 @@ impl Ties {
             ties: Self::default(),
         };
         let interpreter = search.program(program);
+        let called = argv.first().map_or("", String::as_str);
         let words: Vec<&str> = interpreter.iter().chain(argv.iter().skip(1)).map(String::as_str).collect();
         search.words(&words);
+        search.tell_guesses();
+        let is_known = interpreter.is_none() && !search.ties.files.is_empty() && !search.is_writable(program);
+        if is_known && printers::only_prints(called, program) {
+            // What the words look like is still told where it is somebody's secret.
+            search.ties.files.truncate(1);
+            search.ties.folders.clear();
+            search.ties.untied = None;
+            return search.ties;
+        }
         for folder in path_var.into_iter().flat_map(env::split_paths) {
             search.searched(&folder);
         }
@@ -110,6 +125,10 @@ struct Search<'a> {
     seen: HashSet<PathBuf>,
     /// Those of them that were also looked up with extensions.
     named: HashSet<PathBuf>,
+    /// What words name as it is, in the working directory.
+    spelled_out: HashSet<PathBuf>,
+    /// What was found: where it was looked up, and where it is.
+    found: Vec<(PathBuf, PathBuf)>,
     /// Where words are looked up: the working directory, and writable folders that words name.
     bases: Vec<PathBuf>,
     listings: Listings,
@@ -155,6 +174,14 @@ impl Search<'_> {
         }
     }
 
+    /// Notes what was found otherwise than by its name.
+    fn tell_guesses(&mut self) {
+        let by_name = |at: &PathBuf| self.spelled_out.contains(at);
+        let named: HashSet<&PathBuf> = self.found.iter().filter(|(at, _)| by_name(at)).map(|(_, path)| path).collect();
+        let guessed = self.found.iter().map(|(_, path)| path).filter(|path| !named.contains(path));
+        self.ties.guessed = guessed.cloned().collect();
+    }
+
     fn too_many(&mut self) {
         let why = "its arguments may name more files than can be looked at";
         self.ties.untied.get_or_insert_with(|| why.to_owned());
@@ -169,6 +196,7 @@ impl Search<'_> {
         let Some(stat) = stat else { return self.untied(&resolved, "cannot be looked at") };
         let target = self.names.target(reading, &resolved, Access::Read, &stat);
         self.ties.named.push(target);
+        self.found.push((path.to_owned(), resolved.clone()));
         let by_name = self.workspace.rules().as_written(path, base);
         if self.is_writable(&resolved) || self.is_writable(&by_name) {
             if matches!(found, Found::Folder(_)) && !self.bases.contains(&resolved) {

@@ -168,7 +168,8 @@ impl Assessment {
         for target in &command.named {
             let by_letters = said.iter().any(|word| word.contains(&target.requested))
                 && rules.sensitive_word(&target.requested, &command.cwd).is_some();
-            self.argument(target, by_letters, rules);
+            let is_guess = command.guessed.contains(&target.resolved);
+            self.argument(target, by_letters, is_guess, rules);
         }
         if self.warnings.len() > before {
             self.dangerous = true;
@@ -178,14 +179,25 @@ impl Assessment {
             self.notes.push(format!("an answer counts once: {}", shown_word(why)));
         }
         for code in command.code.iter().filter(|code| code.writable) {
-            self.notes.push(format!("it reads or runs code of this project: {}", rules.show(&code.path)));
+            let how = match command.guessed.contains(&code.path) {
+                true => "a word of it may stand for",
+                false => "it may read or run",
+            };
+            self.notes.push(format!("{how} code of this project: {}", rules.show(&code.path)));
         }
     }
 
     /// Judges what an argument leads to, unless its letters have said it already.
-    fn argument(&mut self, target: &Target, by_letters: bool, rules: &PathRules) {
-        let leads_to = |path: &Path| {
-            format!("the command names {}, which is {},", shown_name(&target.requested), rules.show(path))
+    fn argument(&mut self, target: &Target, by_letters: bool, is_guess: bool, rules: &PathRules) {
+        let leads_to = |path: &Path| match is_guess {
+            true if path == target.resolved => {
+                format!("a word of the command may stand for {}, which", rules.show(path))
+            }
+            true => {
+                let (resolved, path) = (rules.show(&target.resolved), rules.show(path));
+                format!("a word of the command may stand for {resolved}, which is {path}, which")
+            }
+            false => format!("the command names {}, which is {},", shown_name(&target.requested), rules.show(path)),
         };
         let resolved = (!by_letters).then_some(&target.resolved);
         for path in resolved.into_iter().chain(&target.aliases) {

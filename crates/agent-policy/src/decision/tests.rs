@@ -253,7 +253,7 @@ fn commands() {
 
     let code = CodeFile { path: "/t/ws/tools/x.py".into(), hash: "bb".to_owned(), writable: true };
     facts.command.as_mut().unwrap().code.push(code);
-    let question = asks(&run_command(), &facts, "it reads or runs code of this project: tools/x.py");
+    let question = asks(&run_command(), &facts, "it may read or run code of this project: tools/x.py");
     let covers = "exactly this command in this folder by code.run_command, while its program and the files it names stay \
                   as they are; not the files those load";
     assert_eq!(question.grant_covers.as_deref(), Some(covers));

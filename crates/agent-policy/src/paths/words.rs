@@ -37,6 +37,13 @@ impl PathRules {
             .map(move |reading| (reading, self.in_user_home(reading.as_ref()).unwrap_or_else(|| cwd.join(reading))))
     }
 
+    /// Those of them that are the word, or stand in it between separators or behind an option's letter: nothing else of the word was
+    /// guessed away.
+    pub fn paths_spelled_out(&self, word: &str, cwd: &Path) -> impl Iterator<Item = PathBuf> {
+        let readings = readings(word).filter(|reading| (1..=MAX_PATH).contains(&reading.len()));
+        readings.map(|reading| self.in_user_home(reading.as_ref()).unwrap_or_else(|| cwd.join(reading)))
+    }
+
     /// Where a path as it is written would be, without looking: relative to `base`, with `~` and `$HOME` expanded.
     #[must_use]
     pub fn as_written(&self, written: impl AsRef<Path>, base: &Path) -> PathBuf {

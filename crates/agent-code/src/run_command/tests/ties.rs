@@ -48,7 +48,7 @@ fn every_way_to_name_a_file_is_tied() {
     ] {
         session.tree.file("code", "fine");
         let reasons = session.allow(argv);
-        assert!(reasons.contains("it reads or runs code of this project: code"), "{argv:?}: {reasons}");
+        assert!(reasons.contains("code of this project: code"), "{argv:?}: {reasons}");
         session.tree.file("code", "evil");
         session.asks(argv);
         fs::remove_file(session.tree.project().join("code")).unwrap();
@@ -118,7 +118,7 @@ fn folders_are_tied_to_their_files() {
         // Two writes of one length can fall into one tick of the clock.
         let evil = "evil".repeat(at + 1);
         let reasons = session.allow(argv);
-        assert!(reasons.contains("it reads or runs code of this project: pkg"), "{reasons}");
+        assert!(reasons.contains("it may read or run code of this project: pkg"), "{reasons}");
         session.tree.file("pkg/deep/x.py", &evil);
         session.passes(argv);
         session.tree.file("pkg/__main__.py", &evil);
@@ -239,4 +239,66 @@ fn a_swapped_unreadable_program_does_not_run() {
         assert_eq!(output.error.unwrap().code, ErrorCode::PathConflict);
         assert!(!marker.exists());
     });
+}
+
+/// PRM-6: what only prints its words is said to touch nothing, and is tied to nothing but itself, whatever there is of these names; a
+/// word that names a secret is told all the same.
+#[test]
+fn what_only_prints_names_nothing() {
+    let tree = Tree::new("grant-printers");
+    for name in ["a", "a.rs", "a/../b", "x.sh"] {
+        tree.file(name, "x");
+    }
+    tree.file("key.pem", "x");
+    let decide = |argv: &[&str]| testing::question(tree.verdict(RunCommand, json!({"argv": argv})));
+    for program in ["echo", "printf", "basename", "expr"] {
+        for words in [&["a"][..], &["a.rs"], &["./x.sh"], &["*"], &["-e", "a"], &["$(cat a)"], &["b", "a", "x.sh"]] {
+            let argv = [&[program], words].concat();
+            let asked = decide(&argv);
+            let reasons = asked.reasons.join("\n");
+            assert!(
+                !reasons.contains("code of this project") && !reasons.contains("counts once"),
+                "{argv:?}: {reasons}"
+            );
+            assert!(asked.grant.is_some(), "{argv:?}: {reasons}");
+        }
+        for word in ["key.pem", "./key.pem", "~/.ssh/id_rsa"] {
+            assert!(decide(&[program, word]).reasons.join("\n").contains("may hold secrets"), "{program} {word}");
+        }
+    }
+    // A program of the project is none of them, whatever it is called.
+    executable(&tree.project().join("echo"), "#!/bin/sh\ncat $1\n");
+    let reasons = decide(&["./echo", "a"]).reasons.join("\n");
+    assert!(reasons.contains("it may read or run code of this project: a"), "{reasons}");
+}
+
+/// PRM-6: what a word names as it is, is said to be used; what it only may stand for, by an ending or as a module, is said to be that,
+/// also where it is a secret.
+#[test]
+fn guesses_are_told_as_guesses() {
+    let session = Session::new("grant-guesses");
+    for name in ["a", "tool.py", "pkg/__init__.py", "b.pem", "sub/x.sh"] {
+        session.tree.file(name, "x");
+    }
+    for (argv, named, guessed) in [
+        (&["cat", "a"][..], "a", ""),
+        (&["cat", "./a"], "a", ""),
+        (&["cat", "--file=a"], "a", ""),
+        (&["awk", "-fa"], "a", ""),
+        (&["cat", "tool.py"], "tool.py", ""),
+        (&["cat", "tool"], "", "tool.py"),
+        (&["python3", "-m", "pkg.cli"], "", "pkg"),
+        (&["env", "-C", "sub", "sh", "x.sh"], "sub", "sub/x.sh"),
+        (&["cat", "tool", "tool.py"], "tool.py", ""),
+        (&["sh", "-c", "cat *.py"], "", "tool.py"),
+    ] {
+        let reasons = session.asks(argv).reasons;
+        let lines =
+            |words: &str| reasons.iter().filter_map(|line| line.strip_prefix(words)).collect::<Vec<_>>().join(" ");
+        assert_eq!(lines("it may read or run code of this project: "), named, "{argv:?}: {reasons:?}");
+        assert_eq!(lines("a word of it may stand for code of this project: "), guessed, "{argv:?}: {reasons:?}");
+    }
+    let question =
+        session.counts_once(&["cat", "b"], "a word of the command may stand for b.pem, which may hold secrets");
+    assert!(question.dangerous, "{question:?}");
 }

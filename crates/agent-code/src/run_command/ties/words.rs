@@ -33,6 +33,9 @@ impl Search<'_> {
 
     fn word(&mut self, word: &str, base: &Path) {
         let workspace = self.workspace;
+        if base == self.cwd {
+            self.spelled_out.extend(workspace.rules().paths_spelled_out(word, base).take(MAX_LOOKUPS));
+        }
         for (reading, path) in workspace.rules().paths_in_word(word, base) {
             self.named(reading, &path, base);
         }
