@@ -6,6 +6,7 @@ mod piece;
 mod placeholder;
 mod question;
 pub(crate) mod stream;
+mod word;
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -47,6 +48,7 @@ struct Inner {
     placeholders: Placeholders,
     names: Vec<String>,
     ignored: Vec<String>,
+    ordinary: Vec<String>,
 }
 
 #[derive(Clone)]
@@ -58,19 +60,26 @@ struct Marker {
 }
 
 impl KnownSecrets {
-    /// Takes names and values. Blanks around a value are not part of it; where two names share a value, the first is shown.
+    /// Takes names and values. Blanks around a value are not part of it; where two names share a value, the first is shown. What
+    /// people write where a server wants any key (`ollama`, `not-needed`) is no secret, and is passed over.
     ///
     /// # Errors
     /// When the values are too many to search for. The error holds no value.
     pub fn new<N: AsRef<str>, V: AsRef<str>>(pairs: impl IntoIterator<Item = (N, V)>) -> Result<Self, SecretsError> {
-        let (mut names, mut ignored) = (Vec::new(), Vec::new());
+        let (mut names, mut ignored, mut ordinary) = (Vec::new(), Vec::new(), Vec::new());
         let mut found: Vec<(Vec<u8>, Marker)> = Vec::new();
         let mut placeholders = Placeholders::default();
         for (name, value) in pairs {
             let (name, value) = (name.as_ref(), value.as_ref().trim());
+            if word::is_placeholder(value) {
+                continue;
+            }
             if !(MIN_SECRET_BYTES..=MAX_SECRET_BYTES).contains(&value.len()) {
                 ignored.push(name.to_owned());
                 continue;
+            }
+            if word::is_ordinary(value) {
+                ordinary.push(name.to_owned());
             }
             let text: Arc<str> = marker(name).into();
             // The marker itself is passed over, so that redacting twice changes nothing even where a value is a word of it.
@@ -86,7 +95,7 @@ impl KnownSecrets {
         let (patterns, markers): (Vec<_>, Vec<_>) = found.into_iter().unzip();
         let search = (!patterns.is_empty()).then(|| search(&patterns)).transpose()?;
         let longest = patterns.iter().map(Vec::len).max().unwrap_or(0);
-        Ok(Self(Arc::new(Inner { search, markers, patterns, longest, placeholders, names, ignored })))
+        Ok(Self(Arc::new(Inner { search, markers, patterns, longest, placeholders, names, ignored, ordinary })))
     }
 
     /// No values: everything stays as it is.
@@ -100,6 +109,7 @@ impl KnownSecrets {
             placeholders: Placeholders::default(),
             names: Vec::new(),
             ignored: Vec::new(),
+            ordinary: Vec::new(),
         }))
     }
 
@@ -114,6 +124,13 @@ impl KnownSecrets {
     #[must_use]
     pub fn ignored(&self) -> &[String] {
         &self.0.ignored
+    }
+
+    /// Names whose values look like ordinary words. They are replaced wherever they stand, also where the word means something else:
+    /// worth a warning.
+    #[must_use]
+    pub fn ordinary(&self) -> &[String] {
+        &self.0.ordinary
     }
 
     /// Length of the longest text that is looked for, in bytes; 0 if there is none. What is cut out of a text may be a piece

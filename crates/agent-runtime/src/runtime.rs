@@ -260,6 +260,12 @@ impl Runtime {
         self.0.services.redactor.secrets().ignored()
     }
 
+    /// Variables whose values look like ordinary words, which are replaced wherever they stand.
+    #[must_use]
+    pub fn keys_that_are_words(&self) -> &[String] {
+        self.0.services.redactor.secrets().ordinary()
+    }
+
     /// Stops all runs, then closes provider and store. Calling it again does nothing (API-7).
     pub async fn close(&self) {
         let Inner { services, sessions, .. } = &*self.0;

@@ -102,11 +102,14 @@ fn page(report: &ConfigReport) -> String {
             page.push_str(&format!("  {}\n", escape_for_terminal(problem)));
         }
     }
-    if !report.keys_not_hidden.is_empty() {
+    if !report.keys_not_hidden.is_empty() || !report.keys_that_are_words.is_empty() {
         page.push('\n');
     }
     for name in &report.keys_not_hidden {
         page.push_str(&format!("{}\n", escape_for_terminal(&key_not_hidden(name))));
+    }
+    for name in &report.keys_that_are_words {
+        page.push_str(&format!("{}\n", escape_for_terminal(&key_is_a_word(name))));
     }
     if report.address_of_ollama {
         page.push_str(&format!(
@@ -121,6 +124,14 @@ fn page(report: &ConfigReport) -> String {
         }
     }
     page
+}
+
+/// What is said of a variable whose value would be replaced where it means something else.
+pub(crate) fn key_is_a_word(name: &str) -> String {
+    format!(
+        "the value of {name} looks like an ordinary word: every text that has this word in it shows [secret {name}] there, and files \
+         with it cannot be changed at that place; set a longer key, or \"none\" where the server needs no key"
+    )
 }
 
 /// What is said of a variable whose value is not replaced where it turns up.

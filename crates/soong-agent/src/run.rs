@@ -15,7 +15,7 @@ use agent_core::{AgentRuntime, EventType, PermissionDecision, RunHandle, Runtime
 use tokio::sync::mpsc;
 
 use crate::cli::RunArguments;
-use crate::config::key_not_hidden;
+use crate::config::{key_is_a_word, key_not_hidden};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::limits;
 use crate::lines;
@@ -251,6 +251,9 @@ impl Face<'_> {
         }
         for name in agent.keys_not_hidden() {
             self.view.note(&key_not_hidden(name));
+        }
+        for name in agent.keys_that_are_words() {
+            self.view.note(&key_is_a_word(name));
         }
         let problems = agent.file_problems();
         for problem in problems.iter().take(FILE_PROBLEMS) {

@@ -13,7 +13,8 @@ section! {
         provider: String = "ollama".to_owned(), NAME;
         /// Address of the server, without the path of a single request.
         base_url: String = "http://127.0.0.1:11434".to_owned(), BASE_URL;
-        /// Name of the environment variable that holds the key; empty for no key. It is looked up at the first use. Over
+        /// Name of the environment variable that holds the key; empty for no key. It is looked up at the first use. A value that
+        /// says that there is none, such as `ollama` or `not-needed`, is sent and not hidden in texts. Over
         /// plain http a key is sent to this machine only, unless `allow_insecure`.
         api_key_env: String = String::new(), KEY_ENV;
         /// The model, as its server calls it.

@@ -9,7 +9,7 @@ use agent_library::instructions::{InstructionCatalog, ScanLimits};
 use agent_library::skills::SkillCatalog;
 use agent_llm::{ProviderRegistry, SharedProviders};
 
-use super::hooks::refuse_hooks;
+use super::hooks::{near_hooks, refuse_hooks};
 use super::location::Location;
 use crate::adapters::Adapters;
 use crate::environment::Environment;
@@ -33,6 +33,8 @@ pub struct ConfigReport {
     pub key: Option<(String, bool)>,
     /// Variables whose values are too short or too long to be replaced where they turn up (STO-10).
     pub keys_not_hidden: Vec<String>,
+    /// Variables whose values look like ordinary words, which are replaced wherever they stand.
+    pub keys_that_are_words: Vec<String>,
     /// How the context window is shared out, with every share clamped to what fits (CFG-8).
     pub budgets: Budgets,
     /// Which model summarises older turns; nothing if that is switched off.
@@ -70,11 +72,13 @@ pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
     let rules = Arc::new(settings.rules()?);
     let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), &[])?;
     let budgets = budgets(&settings.runtime(&roles), &tools, &loaded.origin)?;
-    let keys_not_hidden = settings.secrets()?.ignored().to_vec();
+    let secrets = settings.secrets()?;
     let places = settings.context_places();
     let instructions = InstructionCatalog::scan(&places.instructions, ScanLimits::default());
     let skills = SkillCatalog::scan(&places.skills_dir);
-    let file_problems = instructions.problems().chain(skills.problems().iter().map(ToString::to_string)).collect();
+    let of_skills = skills.problems().iter().map(ToString::to_string);
+    let near_hooks = near_hooks(&loaded.config, &loaded.places.home);
+    let file_problems = near_hooks.into_iter().chain(instructions.problems()).chain(of_skills).collect();
     let on = |is_on: bool, model: &ModelConfig| is_on.then(|| model.name.clone());
     Ok(ConfigReport {
         summaries: on(loaded.config.compact.enabled, &roles.compact),
@@ -90,7 +94,8 @@ pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
         key: model
             .key_variable()
             .map(|name| (name.to_owned(), Environment::variable(name).is_some_and(|value| !value.is_empty()))),
-        keys_not_hidden,
+        keys_not_hidden: secrets.ignored().to_vec(),
+        keys_that_are_words: secrets.ordinary().to_vec(),
         budgets,
         notices: loaded.config.not_in_effect(),
     })

@@ -31,6 +31,8 @@ pub struct AgentRuntime {
     pub(super) providers: SharedProviders,
     /// The agent definitions there are.
     pub(super) definitions: Arc<RwLock<DefinitionRegistry>>,
+    /// Files that are nearly the one of hooks, one line each.
+    pub(super) near_hooks: Arc<[String]>,
 }
 
 impl AgentRuntime {
@@ -236,10 +238,10 @@ impl AgentRuntime {
     }
 
     /// What was wrong with instruction files and skills when the last run began: those that cannot be read as what they are, and those
-    /// that are nearly some, such as an `AGENTS.MD`. One line each, for people.
+    /// that are nearly some, such as an `AGENTS.MD`; and with files that are nearly the one of hooks. One line each, for people.
     #[must_use]
     pub fn file_problems(&self) -> Vec<String> {
-        self.inner.file_problems()
+        self.near_hooks.iter().cloned().chain(self.inner.file_problems()).collect()
     }
 
     /// Variables named as holding a key whose values are not replaced where they turn up, since they are too short or too long
@@ -247,6 +249,13 @@ impl AgentRuntime {
     #[must_use]
     pub fn keys_not_hidden(&self) -> &[String] {
         self.inner.keys_not_hidden()
+    }
+
+    /// Variables named as holding a key whose values look like ordinary words. They are replaced wherever they turn up, also where the
+    /// word means something else.
+    #[must_use]
+    pub fn keys_that_are_words(&self) -> &[String] {
+        self.inner.keys_that_are_words()
     }
 
     /// How the session's last look for things to remember ended: its `memory_extraction_completed` or `…_failed`, if there ever

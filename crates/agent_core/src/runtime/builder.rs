@@ -13,7 +13,7 @@ use agent_tool::{Tool, ToolRegistry};
 
 use super::agent::AgentRuntime;
 use crate::adapters::{Adapters, RoleAdapters};
-use crate::config::hooks::refuse_hooks;
+use crate::config::hooks::{near_hooks, refuse_hooks};
 use crate::config::location::{ConfigSource, Location};
 use crate::environment::Environment;
 use crate::error::BuildError;
@@ -147,6 +147,7 @@ impl AgentRuntimeBuilder {
     pub async fn build(self) -> Result<AgentRuntime, BuildError> {
         let loaded = self.location.load(Environment::look())?;
         refuse_hooks(&loaded.config, &loaded.places.home)?;
+        let near_hooks = near_hooks(&loaded.config, &loaded.places.home).into();
         let settings = loaded.settings();
         let providers = SharedProviders::from(self.providers.unwrap_or_else(ProviderRegistry::with_builtin));
         let raw = self.debug.then(RawExchanges::new);
@@ -180,7 +181,8 @@ impl AgentRuntimeBuilder {
             permission: self.permission,
         };
         let inner = Runtime::new(runtime_settings, ports);
-        Ok(AgentRuntime { archive: inner.archive(), inner, overrides: Arc::new(overrides), providers, definitions })
+        let archive = inner.archive();
+        Ok(AgentRuntime { archive, inner, overrides: Arc::new(overrides), providers, definitions, near_hooks })
     }
 }
 

@@ -181,6 +181,30 @@ fn keys_that_are_not_hidden_are_named() {
     Running::start(command).ends().exits(0).says(&["the value of SHORT_KEY is not hidden"]);
 }
 
+/// STO-10, HOK-1: a key that looks like an ordinary word, and a file that is nearly the one of hooks, are named by `config check` and by a
+/// run; a word for "no key" hides nothing.
+#[test]
+fn keys_that_are_words_and_near_hooks_are_named() {
+    let world = World::new("word_key");
+    world.configure("model.api_key_env = \"WORD_KEY\"");
+    std::fs::write(world.home.home.join("Hooks.json"), "{}").unwrap();
+    let with = |arguments: &[&str], value: &str| {
+        let mut command = world.agent(arguments);
+        command.env("WORD_KEY", value);
+        Running::start(command).ends().exits(0)
+    };
+    for (value, is_named) in [("banana", true), ("ollama", false), ("not-needed", false), ("sk-0815-4711", false)] {
+        let check = with(&["config", "check"], value);
+        let named = check.stdout.contains("the value of WORD_KEY looks like an ordinary word");
+        assert_eq!(named, is_named, "{value}: {}", check.stdout);
+        assert!(check.stdout.contains("Hooks.json: is not read"), "{}", check.stdout);
+    }
+    world.server.script([Reply::text("done")]);
+    with(&["run", "hi"], "banana").says(&["looks like an ordinary word", "Hooks.json: is not read"]);
+    world.server.script([Reply::text("ollama runs on this machine")]);
+    with(&["run", "hi"], "ollama").answers("ollama runs on this machine");
+}
+
 /// API-10: without `SOONG_AGENT_HOME` home is `~/.soong-agent`; without either there is none, and that is said.
 #[test]
 fn where_home_is() {
