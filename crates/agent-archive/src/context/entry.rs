@@ -1,7 +1,7 @@
 //! What a report of contexts consists of.
 
 use agent_protocol::{
-    CompactCompleted, CompactMode, Estimates, EventType, NodeId, NodeType, PayloadError, RunId, RuntimeEvent,
+    CompactCompleted, CompactMode, Estimates, EventType, NodeId, NodeType, PayloadError, RunId, RunMode, RuntimeEvent,
     Timestamp, Usage,
 };
 
@@ -55,6 +55,8 @@ pub struct ContextRun {
     pub number: Option<u64>,
     /// What an internal run is for, such as `compact`.
     pub purpose: Option<String>,
+    /// How the run works; none for an internal run.
+    pub mode: Option<RunMode>,
     /// When it began.
     pub at: Timestamp,
 }

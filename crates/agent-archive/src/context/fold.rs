@@ -2,7 +2,7 @@
 
 use agent_protocol::{
     CompactCompleted, CompactFailed, CompactStarted, ContextBuilt, EventType, LoopStarted, ModelCompleted, ModelFailed,
-    PayloadError, RunEnd, RunId, RuntimeEvent,
+    PayloadError, RunEnd, RunId, RunMode, RuntimeEvent,
 };
 
 use super::entry::{
@@ -78,13 +78,14 @@ impl Fold {
     fn begin(&mut self, event: &RuntimeEvent, entries: &mut Vec<ContextEntry>) -> Result<(), PayloadError> {
         let Some(run_id) = &event.run_id else { return Ok(()) };
         self.settle(entries);
-        let LoopStarted { purpose } = event.read()?;
+        let LoopStarted { purpose, mode } = event.read()?;
         self.runs += u64::from(purpose.is_none());
         self.run = Some(run_id.clone());
         self.turn = None;
         entries.push(ContextEntry::Run(ContextRun {
             run_id: run_id.clone(),
             number: (self.whole && purpose.is_none()).then_some(self.runs),
+            mode: purpose.is_none().then(|| mode.unwrap_or(RunMode::Normal)),
             purpose,
             at: event.created_at.clone(),
         }));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use agent_protocol::{
     AgentId, AgentStatus, ArtifactId, CallEnd, ChildAgentCreated, CompactCompleted, CompactFailed, DecisionKind,
     ErrorPayload, EventId, EventType, ModelFailed, ModelRetry, NodeId, NodeType, PermissionRequestId, RunEnd, RunId,
-    RuntimeEvent, Timestamp, ToolCallId, Usage,
+    RunMode, RuntimeEvent, Timestamp, ToolCallId, Usage,
 };
 use agent_store::ArtifactInfo;
 use serde::Serialize;
@@ -34,6 +34,8 @@ pub enum TimelineStep {
         number: Option<u64>,
         /// What an internal run is for, such as `compact`.
         purpose: Option<String>,
+        /// How the run works; none for an internal run.
+        mode: Option<RunMode>,
     },
     /// The conversation goes on from somewhere else than its end (STO-7).
     Branched {

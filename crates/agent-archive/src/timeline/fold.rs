@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use agent_protocol::{
     AgentId, CallEnd, ChildAgentCancelled, ChildAgentCompleted, ChildAgentFailed, ContentBlock, ErrorReported,
     EventType, LoopStarted, MessageCompleted, ModelFailed, Node, NodeId, NodeType, PayloadError, PermissionFailed,
-    PermissionRequestId, PermissionRequested, PermissionResolved, Role, RunEnd, RunId, RuntimeEvent, Timestamp,
-    ToolCallId, ToolStarted,
+    PermissionRequestId, PermissionRequested, PermissionResolved, Role, RunEnd, RunId, RunMode, RuntimeEvent,
+    Timestamp, ToolCallId, ToolStarted,
 };
 use agent_protocol::{AgentStatus, DecisionKind};
 use agent_store::{ArtifactInfo, DamagedEntry, ReplayPage};
@@ -195,7 +195,8 @@ impl TimelineFold {
 
     fn begin(&mut self, event: &RuntimeEvent) -> Result<(), PayloadError> {
         let Some(run_id) = &event.run_id else { return Ok(()) };
-        let purpose = event.read::<LoopStarted>()?.purpose;
+        let LoopStarted { purpose, mode } = event.read()?;
+        let mode = purpose.is_none().then(|| mode.unwrap_or(RunMode::Normal));
         let number = purpose.is_none().then(|| self.branches.begin(run_id)).filter(|_| self.scope.counts_runs);
         self.run = Some(Current {
             run_id: run_id.clone(),
@@ -203,7 +204,7 @@ impl TimelineFold {
             questions: Vec::new(),
             calls: Vec::new(),
         });
-        self.add(event, TimelineStep::Began { number, purpose });
+        self.add(event, TimelineStep::Began { number, purpose, mode });
         Ok(())
     }
 

@@ -61,7 +61,8 @@ fn entries_as_json() {
     assert_eq!(
         shown,
         json!([
-            {"run_id": "run_1", "at": at(0), "since_start_ms": 0, "step": "began", "number": 1, "purpose": null},
+            {"run_id": "run_1", "at": at(0), "since_start_ms": 0, "step": "began", "number": 1, "purpose": null,
+             "mode": "normal"},
             {"run_id": "run_1", "at": at(2), "since_start_ms": 4000, "step": "called", "tool_call_id": "c1",
              "tool_name": "code.run_command", "kind": "ok", "call": "make", "summary": null,
              "metadata": {"exit_code": 2}, "duration_ms": 3000, "files": []},
@@ -73,6 +74,25 @@ fn entries_as_json() {
             {"run_id": "run_1", "at": at(6), "since_start_ms": 12_000, "step": "ended", "outcome": "completed",
              "duration_ms": 12_000, "end_reason": "completed", "turns": 2, "usage": usage},
         ])
+    );
+}
+
+/// API-3: each run of the user says how it works; internal runs have no mode, and a mode that nobody knows is not taken for another.
+#[test]
+fn modes_of_runs() {
+    let mut told = Told::default();
+    told.event("loop_started", 0, json!({})).event("loop_started", 1, json!({"mode": "orchestrator"}));
+    told.event("loop_started", 2, json!({"purpose": "compact"})).event("loop_started", 3, json!({"mode": "other"}));
+    let shown = told.entries(false, TimelineTail::Ended);
+    let steps: Vec<_> = shown.as_array().unwrap().iter().map(|entry| (&entry["step"], &entry["mode"])).collect();
+    assert_eq!(
+        steps,
+        [
+            (&json!("began"), &json!("normal")),
+            (&json!("began"), &json!("orchestrator")),
+            (&json!("began"), &json!(null)),
+            (&json!("unreadable"), &json!(null)),
+        ]
     );
 }
 

@@ -24,8 +24,8 @@ mod tools;
 mod types;
 
 use agent_protocol::{
-    ContentBlock, EventDraft, LoopStarted, MessageCreated, NodeDraft, NodeId, NodeType, Object, Role, RunId, RunPatch,
-    RunStatus, ToolCallId, Usage,
+    ContentBlock, EventDraft, LoopStarted, MessageCreated, NodeDraft, NodeId, NodeType, Object, Role, RunId, RunMode,
+    RunPatch, RunStatus, ToolCallId, Usage,
 };
 
 use crate::compose::in_context;
@@ -82,7 +82,15 @@ impl Run {
             started_calls: None,
             lost_children: Vec::new(),
             today: None,
+            mode: RunMode::Normal,
         }
+    }
+
+    /// Says in the run's first event how it works.
+    #[must_use]
+    pub fn with_mode(mut self, mode: RunMode) -> Self {
+        self.mode = mode;
+        self
     }
 
     /// Tells the model the user's date with the message that begins this run. It is part of that message's node, so that it
@@ -274,7 +282,8 @@ impl Run {
         if !matches!(self.phase, Phase::Idle) {
             return;
         }
-        out.event(EventDraft::of(LoopStarted::default()));
+        let mode = Some(self.mode).filter(|mode| *mode != RunMode::Normal);
+        out.event(EventDraft::of(LoopStarted { purpose: None, mode }));
         out.writes.push(Write::Run(self.patch(RunStatus::Running)));
         self.answer_interrupted(out);
         self.tell_of_lost_children(out);

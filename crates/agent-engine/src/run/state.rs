@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use agent_protocol::{EndReason, ErrorPayload, EventDraft, NodeId, RunId, ToolCallId, Usage};
+use agent_protocol::{EndReason, ErrorPayload, EventDraft, NodeId, RunId, RunMode, ToolCallId, Usage};
 
 use super::commits::Commits;
 use super::counts::Counts;
@@ -57,6 +57,8 @@ pub struct Run {
     pub(super) lost_children: Vec<String>,
     /// The user's date, until the message that begins the run is made.
     pub(super) today: Option<String>,
+    /// How the run works.
+    pub(super) mode: RunMode,
 }
 
 #[derive(Debug)]

@@ -99,7 +99,7 @@ impl Contexts {
     }
 
     fn begin(&mut self, run: &ContextRun) {
-        self.rows.run(run.number, &run.run_id, &run.at, run.purpose.as_deref());
+        self.rows.run(run.number, &run.run_id, &run.at, (run.purpose.as_deref(), run.mode));
         self.run = Some(Current { run_id: run.run_id.clone(), started: moment::millis(&run.at), open: true });
         self.told.run();
     }

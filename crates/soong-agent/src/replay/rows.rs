@@ -2,6 +2,7 @@
 
 use agent_core::event::Timestamp;
 use agent_core::id::RunId;
+use agent_core::runtime::RunMode;
 use agent_core::text::escape_for_terminal;
 
 use crate::lines::in_line;
@@ -31,12 +32,19 @@ impl Rows {
         self.text.push('\n');
     }
 
-    /// The heading of a run, with a blank row above; `purpose` is what an internal one is for.
-    pub(super) fn run(&mut self, number: Option<u64>, run_id: &RunId, began: &Timestamp, purpose: Option<&str>) {
+    /// The heading of a run, with a blank row above: what an internal one is for, or how the user's works.
+    pub(super) fn run(
+        &mut self,
+        number: Option<u64>,
+        run_id: &RunId,
+        began: &Timestamp,
+        (purpose, mode): (Option<&str>, Option<RunMode>),
+    ) {
         let number = number.map(|number| format!("{number}  ")).unwrap_or_default();
         let what = match purpose {
             Some("compact") => "  (summarises earlier turns)".to_owned(),
             Some(other) => format!("  ({})", in_line(other)),
+            None if mode == Some(RunMode::Orchestrator) => "  (orchestrator)".to_owned(),
             None => String::new(),
         };
         self.blank();

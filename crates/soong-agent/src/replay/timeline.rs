@@ -9,6 +9,7 @@ use agent_core::archive::{
 };
 use agent_core::error::ErrorPayload;
 use agent_core::id::{NodeId, RunId, SessionId};
+use agent_core::runtime::RunMode;
 use agent_core::text::{escape_for_terminal, shown_path};
 
 use super::rows::Rows;
@@ -59,7 +60,7 @@ impl Timeline {
 
     fn entry(&mut self, entry: &TimelineEntry) {
         match &entry.step {
-            TimelineStep::Began { number, purpose } => self.began(entry, *number, purpose.as_deref()),
+            TimelineStep::Began { number, purpose, mode } => self.began(entry, *number, (purpose.as_deref(), *mode)),
             TimelineStep::Branched { from_node_id, from_run } => {
                 self.note(entry, &branch(from_node_id.as_ref(), *from_run));
             }
@@ -120,10 +121,10 @@ impl Timeline {
         }
     }
 
-    fn began(&mut self, entry: &TimelineEntry, number: Option<u64>, purpose: Option<&str>) {
+    fn began(&mut self, entry: &TimelineEntry, number: Option<u64>, what: (Option<&str>, Option<RunMode>)) {
         self.error = None;
         if let (Some(run_id), Some(at)) = (&entry.run_id, &entry.at) {
-            self.rows.run(number, run_id, at, purpose);
+            self.rows.run(number, run_id, at, what);
         }
     }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::contract::{EventPayload, payloads};
-use crate::{EndReason, ErrorPayload, EventType, NodeId, PayloadError, RuntimeEvent, Usage};
+use crate::{EndReason, ErrorPayload, EventType, NodeId, PayloadError, RunMode, RuntimeEvent, Usage};
 
 /// A message waits for the session's earlier runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +27,9 @@ pub struct LoopStarted {
     /// What core started it for, such as `compact`; absent for a run with a task of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
+    /// How it works; absent in normal mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<RunMode>,
 }
 
 /// The model answered without calling a tool.

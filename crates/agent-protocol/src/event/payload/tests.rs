@@ -124,7 +124,8 @@ fn every_payload_is_written_and_read() {
     golden.is(RunDequeued {}, "{}");
     golden.is(RunCancelled {}, "{}");
     golden.is(LoopStarted::default(), "{}");
-    golden.is(LoopStarted { purpose: Some("compact".to_owned()) }, r#"{"purpose":"compact"}"#);
+    golden.is(LoopStarted { purpose: Some("compact".to_owned()), mode: None }, r#"{"purpose":"compact"}"#);
+    golden.is(LoopStarted { purpose: None, mode: Some(RunMode::Orchestrator) }, r#"{"mode":"orchestrator"}"#);
     let estimates = Estimates {
         calls: 2,
         mean_error_percent: Some(1.5),

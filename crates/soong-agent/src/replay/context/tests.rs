@@ -26,7 +26,7 @@ fn node(id: &str) -> NodeId {
 }
 
 fn begins(number: u64) -> ContextEntry {
-    ContextEntry::Run(ContextRun { run_id: run_id(number), number: Some(number), purpose: None, at: at(0) })
+    ContextEntry::Run(ContextRun { run_id: run_id(number), number: Some(number), purpose: None, mode: None, at: at(0) })
 }
 
 fn asks(seconds: u64, report: Value, outcome: RequestOutcome) -> RequestReport {
