@@ -88,6 +88,20 @@ impl<'a> Block<'a> {
         let fields: Option<Map<String, Value>> = self.parse()?;
         Ok(fields.unwrap_or_default().into_iter().collect())
     }
+
+    /// An error at the line of a key, or at the head of the file.
+    pub(crate) fn error_at(&self, key: &str, message: String) -> FrontmatterError {
+        let begins = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
+        // The first line is the fence.
+        let line = self.text.lines().position(begins).map_or(1, |index| index + FIRST_LINE);
+        FrontmatterError { line, column: 1, message }
+    }
+}
+
+/// Whether a key looks like a known one that was misspelt (INST-11).
+pub(crate) fn is_near_key(key: &str, known: &str) -> bool {
+    let allowed = if known.len() > 8 { 2 } else { 1 };
+    key.len() <= 2 * known.len() && strsim::osa_distance(&key.to_lowercase(), known) <= allowed
 }
 
 #[cfg(test)]

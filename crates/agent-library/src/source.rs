@@ -1,5 +1,6 @@
 //! Reading a file of the user's: regular files only, so much and no more.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -69,6 +70,8 @@ pub(crate) struct Source {
     /// BLAKE3 of all bytes, in hexadecimal digits.
     pub(crate) hash: String,
     encoding: TextEncoding,
+    /// Whether the text is what stands in the file, and not what could be made of bytes that are no text.
+    pub(crate) is_text: bool,
 }
 
 impl Source {
@@ -92,7 +95,7 @@ pub(crate) fn head(path: &Path, limit: usize) -> Result<String, ReadError> {
         let more = file.take(limit as u64).read_to_end(&mut bytes).map_err(failed(path))?;
         cut = more == limit;
     }
-    text(path, bytes, cut)
+    Ok(text(path, bytes, cut)?.0)
 }
 
 /// The whole file goes into the hash, its first `limit` bytes are kept; of UTF-16, which takes two for a letter, twice as many.
@@ -120,7 +123,8 @@ pub(crate) fn read(path: &Path, limit: usize) -> Result<Source, ReadError> {
     }
     let more = bytes > kept.len() as u64;
     let (encoding, hash) = (TextEncoding::of(&kept), hasher.finalize().to_hex().to_string());
-    Ok(Source { text: text(path, kept, more)?, bytes, more, hash, encoding })
+    let (text, is_text) = text(path, kept, more)?;
+    Ok(Source { text, bytes, more, hash, encoding, is_text })
 }
 
 /// Whether a file of this name is one of the user's texts. Editors keep their own things under hidden names.
@@ -183,8 +187,8 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> ReadError {
 }
 
 /// Text as `code.read_file` reads it (INS-3): by the file's byte order mark. What is none becomes replacement characters, but for a
-/// character that the limit cut in two.
-fn text(path: &Path, bytes: Vec<u8>, cut: bool) -> Result<String, ReadError> {
+/// character that the limit cut in two; whether nothing did.
+fn text(path: &Path, bytes: Vec<u8>, cut: bool) -> Result<(String, bool), ReadError> {
     let encoding = TextEncoding::of(&bytes);
     match encoding {
         TextEncoding::Utf32 => Err(ReadError::Utf32(path.to_owned())),
@@ -195,15 +199,17 @@ fn text(path: &Path, bytes: Vec<u8>, cut: bool) -> Result<String, ReadError> {
             if cut && text.ends_with(char::REPLACEMENT_CHARACTER) {
                 text.pop();
             }
-            Ok(text)
+            // One that stands in the file itself is not told from one that was made.
+            let is_text = !text.contains(char::REPLACEMENT_CHARACTER);
+            Ok((text, is_text))
         }
         TextEncoding::Plain | TextEncoding::Utf8Mark => Ok(utf8(bytes, cut)),
     }
 }
 
-fn utf8(bytes: Vec<u8>, cut: bool) -> String {
-    let text = match String::from_utf8(bytes) {
-        Ok(text) => return text,
+fn utf8(bytes: Vec<u8>, cut: bool) -> (String, bool) {
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) => return (text, true),
         Err(error) if cut && error.utf8_error().error_len().is_none() => {
             let end = error.utf8_error().valid_up_to();
             let mut bytes = error.into_bytes();
@@ -212,7 +218,10 @@ fn utf8(bytes: Vec<u8>, cut: bool) -> String {
         }
         Err(error) => error.into_bytes(),
     };
-    String::from_utf8_lossy(&text).into_owned()
+    match String::from_utf8_lossy(&bytes) {
+        Cow::Borrowed(text) => (text.to_owned(), true),
+        Cow::Owned(text) => (text, false),
+    }
 }
 
 /// The end of the longest beginning of at most `limit` bytes that cuts no character.

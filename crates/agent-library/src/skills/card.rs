@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::entry::{SkillEntry, SkillProblem};
-use crate::frontmatter::{self, Block, Document, FrontmatterError, MAX_BLOCK};
+use crate::frontmatter::{self, Block, Document, FrontmatterError, MAX_BLOCK, is_near_key};
 use crate::shown::{self, FIELD};
 use crate::source;
 
@@ -59,12 +59,12 @@ impl Card {
         let name = wanted(required.name, REQUIRED[0])?;
         if shown::line(&name, FIELD) != name || name.contains('`') {
             let message = format!("`name` must be one plain line of at most {FIELD} characters without backticks");
-            return Err(error(&block, REQUIRED[0], message));
+            return Err(block.error_at(REQUIRED[0], message));
         }
         let description = shown::line(&wanted(required.description, REQUIRED[1])?, FIELD);
         let suspect = suspect(&metadata).map(|(key, meant)| {
             let key = shown::line(key, FIELD / 4);
-            error(&block, &key, format!("`{key}` is kept as metadata; is `{meant}` meant?"))
+            block.error_at(&key, format!("`{key}` is kept as metadata; is `{meant}` meant?"))
         });
         let metadata = metadata.into_iter().filter(|(key, _)| !REQUIRED.contains(&key.as_str())).collect();
         Ok(Self { name, description, metadata, suspect })
@@ -75,27 +75,14 @@ fn missing(key: &str, metadata: &[(String, Value)], block: &Block<'_>) -> Frontm
     match suspect(metadata).filter(|(_, meant)| *meant == key) {
         Some((near, _)) => {
             let shown = shown::line(near, FIELD / 4);
-            error(block, near, format!("`{key}` is missing; is `{shown}` meant to be it?"))
+            block.error_at(near, format!("`{key}` is missing; is `{shown}` meant to be it?"))
         }
-        None => error(block, key, format!("`{key}` is missing or empty; a skill has a name and a description")),
+        None => block.error_at(key, format!("`{key}` is missing or empty; a skill has a name and a description")),
     }
 }
 
 /// The first key that is no known one and looks like one (INST-11).
 fn suspect(metadata: &[(String, Value)]) -> Option<(&str, &'static str)> {
     let unknown = metadata.iter().map(|(key, _)| key.as_str()).filter(|key| !REQUIRED.contains(key));
-    unknown.into_iter().find_map(|key| Some((key, *REQUIRED.iter().find(|known| is_near(key, known))?)))
-}
-
-fn is_near(key: &str, known: &str) -> bool {
-    let allowed = if known.len() > 8 { 2 } else { 1 };
-    key.len() <= 2 * known.len() && strsim::osa_distance(&key.to_lowercase(), known) <= allowed
-}
-
-/// At the line of a key, or at the head of the file.
-fn error(block: &Block<'_>, key: &str, message: String) -> FrontmatterError {
-    let begins = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
-    // The first line is the fence.
-    let line = block.text().lines().position(begins).map_or(1, |index| index + 2);
-    FrontmatterError { line, column: 1, message }
+    unknown.into_iter().find_map(|key| Some((key, *REQUIRED.iter().find(|known| is_near_key(key, known))?)))
 }

@@ -43,9 +43,10 @@ fn regular_files_only() {
 /// INST-04: only a character that the limit cut in two goes, what was never UTF-8 is shown.
 #[test]
 fn broken_text() {
-    assert_eq!(utf8(b"a\xffb\xc3".to_vec(), false), "a\u{fffd}b\u{fffd}");
-    assert_eq!(utf8(b"ab\xc3".to_vec(), true), "ab");
-    assert_eq!(utf8(b"ab\xc3".to_vec(), false), "ab\u{fffd}");
+    assert_eq!(utf8(b"a\xffb\xc3".to_vec(), false), ("a\u{fffd}b\u{fffd}".to_owned(), false));
+    assert_eq!(utf8(b"ab\xc3".to_vec(), true), ("ab".to_owned(), true));
+    assert_eq!(utf8(b"ab\xc3".to_vec(), false), ("ab\u{fffd}".to_owned(), false));
+    assert_eq!(utf8("a\u{fffd}".into(), false), ("a\u{fffd}".to_owned(), true));
 }
 
 /// INS-3: UTF-32 is not read, and that is said.
