@@ -20,8 +20,14 @@ pub(crate) struct NotBuilt {
 
 /// One row for each part. A key is covered by the first row that names it or a table around it.
 pub(crate) const NOT_BUILT: &[NotBuilt] = &[
-    // The limits of children are read already, for the tools of programs; no packaged tool starts a child.
-    part("agents", "child agents and workers", None),
+    // The limits of children are read already, for the tools of programs; no packaged tool starts a child. Worker pools are checked
+    // for runs in orchestrator mode.
+    part("agents.max_children_per_run", CHILDREN, None),
+    part("agents.max_concurrent_children_per_session", CHILDREN, None),
+    part("agents.default_sub_agent_definition", CHILDREN, None),
+    part("agents.default_fork_agent_definition", CHILDREN, None),
+    part("agents.default_child_timeout_ms", CHILDREN, None),
+    part("agents.child_cancel_timeout_ms", CHILDREN, None),
     part("task", "tasks", None),
     part("context.task_board_token_budget", "the task board", None),
     part("context.task_recent_changes_limit", "the task board", None),
@@ -30,6 +36,8 @@ pub(crate) const NOT_BUILT: &[NotBuilt] = &[
     part("tools.declarative_enabled", "declarative tools", Some("tools.declarative_enabled")),
     part("tools.mcp", "MCP servers", None),
 ];
+
+const CHILDREN: &str = "child agents";
 
 const fn part(key: &'static str, feature: &'static str, switch: Option<&'static str>) -> NotBuilt {
     NotBuilt { key, feature, switch }

@@ -52,12 +52,13 @@ fn values_of_ones_own_are_named_by_feature() {
 /// What is built has no row: its values count, and nothing is said of them.
 #[test]
 fn built_features_are_not_reported() {
-    let mut config = Config::implied();
+    let mut config = Config::default();
     config.compact.keep_recent_tokens = 7;
     config.memory.recall_top_k = 7;
     config.plan.template_name = "another".to_owned();
+    config.agents.worker_pools[0].pool_id = "mine".to_owned();
     let said: String = config.not_in_effect().iter().map(ToString::to_string).collect();
-    for part in ["compact", "memory", "plan"] {
+    for part in ["compact", "memory", "plan", "worker_pools"] {
         assert!(!said.contains(part), "{said}");
     }
 }

@@ -36,6 +36,8 @@ assets! {
     SystemTodo = "system.todo", "prompts/system/todo.md";
     /// What asks the user.
     SystemPermissions = "system.permissions", "prompts/system/permissions.md";
+    /// What an Orchestrator does. Only in its runs.
+    SystemMultiAgent = "system.multi_agent", "prompts/system/multi_agent.md";
     /// What memories are worth. Only where there are some.
     SystemMemory = "system.memory", "prompts/system/memory.md";
     /// What a summary of earlier turns is worth. Only where compaction is on.

@@ -32,6 +32,7 @@ fn ids() {
             "system.tool_protocol",
             "system.todo",
             "system.permissions",
+            "system.multi_agent",
             "system.memory",
             "system.compact",
             "template.config.default",
@@ -211,6 +212,8 @@ fn texts_stay_short() {
             AssetId::SystemCore => 1200,
             AssetId::SystemToolProtocol => 700,
             AssetId::SystemPermissions => 340,
+            // In the requests of an Orchestrator alone.
+            AssetId::SystemMultiAgent => 1400,
             AssetId::SystemTodo | AssetId::SystemMemory | AssetId::SystemCompact => 240,
             AssetId::TemplateConfig => continue,
             _ => 2800,

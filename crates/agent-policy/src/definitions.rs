@@ -2,6 +2,7 @@
 
 mod check;
 mod error;
+mod named;
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,7 @@ use agent_protocol::{AgentDefinition, AgentDefinitionInfo, DefinitionSource, Sug
 
 use check::check;
 pub use error::DefinitionError;
+pub use named::Named;
 
 /// Definitions that core uses itself: no list shows them and nobody overrides them (AGD-1).
 const INTERNAL: [&str; 1] = ["default_compact_agent"];
@@ -26,18 +28,13 @@ impl DefinitionRegistry {
         Self::default()
     }
 
-    /// Adds a definition, or puts it in the place of the one it overrides. `is_tool` knows the tools there are; those of MCP
-    /// servers are not known before their servers answer, and are not asked for (TOL-8).
+    /// Adds a definition, or puts it in the place of the one it overrides.
     ///
     /// # Errors
     /// A field that is not as it has to be (AGD-3, AGD-7), an id that is taken, an override of what does not exist or may not
     /// be replaced (AGD-2).
-    pub fn register(
-        &mut self,
-        definition: AgentDefinition,
-        is_tool: &dyn Fn(&str) -> bool,
-    ) -> Result<(), DefinitionError> {
-        check(&definition, is_tool)?;
+    pub fn register(&mut self, definition: AgentDefinition, named: &Named<'_>) -> Result<(), DefinitionError> {
+        check(&definition, named)?;
         match &definition.overrides {
             Some(overrides) => self.may_override(&definition, overrides)?,
             None => self.is_new(&definition)?,

@@ -28,7 +28,7 @@ mod tool_scope;
 pub use decision::{
     GrantKey, Grants, HostList, NetworkPolicy, PolicySettings, Question, Stance, Unattended, Verdict, decide,
 };
-pub use definitions::{DefinitionError, DefinitionRegistry};
+pub use definitions::{DefinitionError, DefinitionRegistry, Named};
 pub use facts::{Access, CodeFile, Command, Facts, Target, TargetKind};
 pub use paths::{PathRules, Places, Root, RulesError, Why};
 pub use summary::{ARGS_SUMMARY_BYTES, RequestSummary, request_summary};

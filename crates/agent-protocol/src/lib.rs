@@ -10,6 +10,7 @@
 
 mod agent;
 mod content;
+mod contract_tools;
 mod descriptor;
 mod draft;
 mod error;
@@ -30,6 +31,7 @@ pub use agent::{
     AgentDefinition, AgentDefinitionInfo, DefinitionSource, ModelProfile, SuggestedTool, UnavailableReason, internal,
 };
 pub use content::{ArtifactRef, ContentBlock, JsonBlock, MAX_NAME, TextBlock, ToolCall, ToolResultBlock, bounded_name};
+pub use contract_tools::{CONTRACT_TOOLS, contract_tool};
 pub use descriptor::{RoleAccess, ToolDescriptor, ToolOrigin, ToolRequirement, ToolRoles};
 pub use draft::{EventDraft, NodeDraft, RunPatch};
 pub use error::{ErrorCode, ErrorPayload, ErrorType};

@@ -4,6 +4,8 @@ use agent_archive::ArchiveError;
 use agent_protocol::{ErrorCode, ErrorPayload, SessionId};
 use agent_store::StoreError;
 
+use crate::worker_pools::WorkerPoolError;
+
 /// Why a run could not be started. What goes wrong later ends the run and is in its events.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -11,9 +13,9 @@ pub enum RuntimeError {
     /// There is nothing to do.
     #[error("the message is empty: say what is to be done")]
     EmptyMessage,
-    /// The mode needs something that is not there.
-    #[error("orchestrator mode is not available in this version: start the run in normal mode")]
-    ModeNotAvailable,
+    /// Orchestrator mode needs workers that could be used (WRK-1).
+    #[error(transparent)]
+    WorkerPools(#[from] WorkerPoolError),
     /// The session has runs at work or waiting, and what was asked for needs it idle.
     #[error("session {session_id} is still at work: wait for its runs, or cancel them")]
     SessionBusy {
@@ -74,9 +76,8 @@ impl RuntimeError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::EmptyMessage | Self::OtherProject { .. } | Self::Tool(_) => ErrorCode::ValidationError,
-            Self::ModeNotAvailable => ErrorCode::UnsupportedCapability,
             Self::SessionBusy { .. } | Self::QueueFull { .. } => ErrorCode::SessionActive,
-            Self::Budget(_) => ErrorCode::ConfigError,
+            Self::Budget(_) | Self::WorkerPools(_) => ErrorCode::ConfigError,
             Self::Store(error) => error.code(),
             Self::Archive(error) => error.code(),
             Self::Closed => ErrorCode::Cancelled,

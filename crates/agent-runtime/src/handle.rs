@@ -25,6 +25,7 @@ pub struct RunHandle {
     pub(crate) started: StartedRun,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) cancel_timeout: Duration,
+    pub(crate) mode: RunMode,
 }
 
 impl RunHandle {
@@ -49,7 +50,7 @@ impl RunHandle {
     /// How it works.
     #[must_use]
     pub fn mode(&self) -> RunMode {
-        RunMode::Normal
+        self.mode
     }
 
     /// Where it stands.

@@ -8,7 +8,7 @@ use agent_engine::{CompactMode, Exchange, Input, Limits, Run};
 use agent_protocol::internal::{COMPACT, PURPOSE};
 use agent_protocol::{
     AgentId, AgentRole, AgentStatus, AgentType, ContentBlock, EndReason, ErrorPayload, EventDraft, ModelRequest,
-    NodeId, Object, Reply, RunCancelled, RunDequeued, RunPatch, RunQueued, RunStatus, Usage,
+    NodeId, Object, Reply, RunCancelled, RunDequeued, RunMode, RunPatch, RunQueued, RunStatus, Usage,
 };
 use agent_store::{NewAgent, NewRun, StoreError, Write};
 use agent_tool::Fence;
@@ -32,7 +32,7 @@ use crate::queue::{QueuePosition, SessionPermit};
 use crate::raw::RunExchanges;
 use crate::resume::Resume;
 use crate::run_context::RunContext;
-use crate::run_spec::{ChildWork, RunModel, RunSpec, Seed, StartRuns, StartedRun, Work};
+use crate::run_spec::{ChildWork, RunModel, RunSpec, Seed, StartRuns, StartedRun, Work, root_role};
 use crate::run_state::{RunResult, RunState};
 use crate::seen_files::SeenFiles;
 use crate::services::Services;
@@ -94,7 +94,7 @@ impl StartRuns for Launcher {
 
 fn role_of(work: &Work) -> AgentRole {
     match work {
-        Work::Answer { .. } => AgentRole::Main,
+        Work::Answer { mode, .. } => root_role(*mode),
         Work::Child(child) => child.role,
         // Core's own: it calls nothing and asks nobody.
         Work::Summary { .. } => AgentRole::Fork,
@@ -133,6 +133,7 @@ struct Launch {
 /// A conversation that is about to go on.
 struct Loop {
     permit: Option<SessionPermit<Session>>,
+    mode: RunMode,
     carried: CarriedState,
     said: Vec<ContentBlock>,
     prelude: Vec<Write>,
@@ -144,7 +145,7 @@ impl Launch {
     /// Runs to the end.
     async fn run(self, work: Work) {
         match work {
-            Work::Answer { message, queue } => self.answer(message, queue).await,
+            Work::Answer { message, mode, queue } => self.answer(message, mode, queue).await,
             Work::Child(child) => {
                 let session = Arc::clone(&self.context.session);
                 self.child(child).await;
@@ -154,17 +155,17 @@ impl Launch {
         }
     }
 
-    async fn answer(self, message: Vec<ContentBlock>, queue: QueuePosition<Session>) {
+    async fn answer(self, message: Vec<ContentBlock>, mode: RunMode, queue: QueuePosition<Session>) {
         let (permit, prelude) = match queue {
-            QueuePosition::First(permit) => (permit, vec![self.row(RunStatus::Pending, Object::new())]),
-            QueuePosition::Waiting { position, permit } => match self.wait(&message, position, permit).await {
+            QueuePosition::First(permit) => (permit, vec![self.row(RunStatus::Pending, of_mode(mode))]),
+            QueuePosition::Waiting { position, permit } => match self.wait(&message, mode, position, permit).await {
                 Some(permit) => (permit, vec![Write::Event(EventDraft::of(RunDequeued {}))]),
                 None => return,
             },
         };
         match self.carried().await {
             Ok(carried) => {
-                self.converse(Loop { permit: Some(permit), carried, said: message, prelude, child: None }).await;
+                self.converse(Loop { permit: Some(permit), mode, carried, said: message, prelude, child: None }).await;
             }
             Err(error) => self.never_began(Some(permit), prelude, &error).await,
         }
@@ -204,7 +205,15 @@ impl Launch {
         let said = std::mem::take(&mut child.task);
         match carried {
             Ok(carried) => {
-                self.converse(Loop { permit: None, carried, said, prelude, child: Some(Box::new(child)) }).await;
+                self.converse(Loop {
+                    permit: None,
+                    mode: RunMode::Normal,
+                    carried,
+                    said,
+                    prelude,
+                    child: Some(Box::new(child)),
+                })
+                .await;
             }
             Err(error) => self.never_began(None, prelude, &error).await,
         }
@@ -238,7 +247,8 @@ impl Launch {
         let mut machine = Run::new(self.limits.clone(), self.context.run_id.clone(), path, calibration)
             .with_compaction_floor(compaction_floor)
             .with_lost_children(lost_children.iter().map(|lost| lost.in_words()).collect())
-            .with_today((services.settings.today)());
+            .with_today((services.settings.today)())
+            .with_mode(begin.mode);
         if let Some(started) = started {
             machine = machine.with_started_calls(started);
         }
@@ -350,10 +360,11 @@ impl Launch {
     async fn wait(
         &self,
         message: &[ContentBlock],
+        mode: RunMode,
         position: usize,
         permit: oneshot::Receiver<SessionPermit<Session>>,
     ) -> Option<SessionPermit<Session>> {
-        let mut metadata = Object::new();
+        let mut metadata = of_mode(mode);
         // Blocks are plain JSON; that they cannot be written down is impossible.
         metadata.insert(QUEUED_MESSAGE.to_owned(), serde_json::to_value(message).unwrap_or_default());
         let queued = EventDraft::of(RunQueued { position: position as u64 });
@@ -422,6 +433,15 @@ impl Launch {
         self.state.send_replace(RunState { status, left_behind: false, result: Some(result) });
     }
 }
+
+/// What a run's row says of its mode: nothing of the usual one.
+fn of_mode(mode: RunMode) -> Object {
+    let named = (mode != RunMode::Normal).then(|| (MODE.to_owned(), mode.as_str().into()));
+    named.into_iter().collect()
+}
+
+/// What a run's row keeps its mode under.
+const MODE: &str = "mode";
 
 /// What an agent's row keeps the id of its definition under.
 const DEFINITION: &str = "agent_definition_id";

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use agent_engine::{BudgetConfig, CompactMode, Compacting, Limits, ModelSettings};
 use agent_llm::ProviderAdapter;
 use agent_protocol::{
-    AgentDefinition, AgentId, AgentRole, AgentType, ContentBlock, ModelRequest, NodeId, Reply, RunId, RunStatus,
-    SessionId,
+    AgentDefinition, AgentId, AgentRole, AgentType, ContentBlock, ModelRequest, NodeId, Reply, RunId, RunMode,
+    RunStatus, SessionId,
 };
 use agent_tool::Fence;
 use tokio::sync::{oneshot, watch};
@@ -34,7 +34,7 @@ pub(crate) struct RunSpec {
 /// What a run is for.
 pub(crate) enum Work {
     /// The user's message to the session's own agent.
-    Answer { message: Vec<ContentBlock>, queue: QueuePosition<Session> },
+    Answer { message: Vec<ContentBlock>, mode: RunMode, queue: QueuePosition<Session> },
     /// A task that a run of another agent hands to a child.
     Child(ChildWork),
     /// One request beside all conversations: the summary of an agent's older turns. Writes no nodes (DEC-92).
@@ -90,6 +90,14 @@ pub(crate) struct RunModel {
     pub(crate) budgets: BudgetConfig,
     /// When and how older turns are summarised.
     pub(crate) compacting: Compacting,
+}
+
+/// The session's own agent plays the part that the run's mode gives it (WRK-1).
+pub(crate) fn root_role(mode: RunMode) -> AgentRole {
+    match mode {
+        RunMode::Normal => AgentRole::Main,
+        RunMode::Orchestrator => AgentRole::Orchestrator,
+    }
 }
 
 impl ChildWork {

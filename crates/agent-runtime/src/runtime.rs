@@ -3,13 +3,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_archive::Archive;
-use agent_protocol::{ContentBlock, EventType, RunId, RunMode, RuntimeEvent, SessionId, UnavailableReason};
+use agent_protocol::{
+    ContentBlock, EventType, RunId, RunMode, RuntimeEvent, SessionId, UnavailableReason, contract_tool,
+};
 use agent_store::SessionArchive;
 use agent_tool::{RegisterError, Tool};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::broker::Broker;
+use crate::definitions::Definitions;
 use crate::error::RuntimeError;
 use crate::handle::RunHandle;
 use crate::ids::fresh_id;
@@ -19,11 +22,12 @@ use crate::project::project_name;
 use crate::queue::{self, MAX_WAITING};
 use crate::redact::Redactor;
 use crate::resume::Resume;
-use crate::run_spec::{RunModel, RunSpec, StartRuns, Work};
+use crate::run_spec::{RunModel, RunSpec, StartRuns, Work, root_role};
 use crate::services::Services;
 use crate::sessions::Sessions;
 use crate::settings::{Ports, RuntimeSettings};
 use crate::sources::{FixedPart, unavailable_to_children};
+use crate::worker_pools::check_worker_pools;
 
 /// What a user says.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,7 +85,7 @@ impl Runtime {
     #[must_use]
     pub fn new(settings: RuntimeSettings, ports: Ports) -> Self {
         let Ports { store, archive, artifacts, provider, summariser, .. } = ports;
-        let Ports { memory, tools, rules, secrets, patterns, raw, permission, .. } = ports;
+        let Ports { memory, tools, definitions, rules, secrets, patterns, raw, permission, .. } = ports;
         let redactor = Redactor::new(secrets);
         let (stop, background) = (CancellationToken::new(), TaskTracker::new());
         let extractor = memory.clone().map(|memory| {
@@ -109,6 +113,7 @@ impl Runtime {
             fixed: FixedPart::new(Arc::clone(&settings), tools, redactor.clone(), Arc::clone(&rules)),
             broker: Broker::new(permission, rules, settings.policy.clone(), settings.permission_timeout),
             main_model: Arc::new(main_model),
+            definitions,
             settings,
             store,
             artifacts,
@@ -134,29 +139,32 @@ impl Runtime {
         self.0.services.fixed.registered().register(tool)
     }
 
-    /// Whether there is a tool of that name.
+    /// Whether a definition may name that tool: it is there, or the contract has it and this version or configuration does not
+    /// (AGD-3).
     #[must_use]
-    pub fn has_tool(&self, name: &str) -> bool {
-        self.0.services.fixed.registered().snapshot().get(name).is_some()
+    pub fn knows_tool(&self, name: &str) -> bool {
+        contract_tool(name).is_some() || self.0.services.fixed.registered().snapshot().get(name).is_some()
     }
 
-    /// Why no child agent can have the tool of that name (AGD-3); nothing if one can. A tool that is not there yet is one of an
-    /// MCP server (TOL-8), and nobody can have it.
+    /// The agent definitions there are.
+    #[must_use]
+    pub fn definitions(&self) -> &Definitions {
+        &self.0.services.definitions
+    }
+
+    /// Why no child agent can have the tool of that name (AGD-3); nothing if one can.
     #[must_use]
     pub fn unavailable_to_children(&self, name: &str) -> Option<UnavailableReason> {
         let Services { fixed, settings, .. } = &*self.0.services;
-        match fixed.registered().snapshot().get(name) {
-            Some(tool) => unavailable_to_children(settings, tool.descriptor()),
-            None => Some(UnavailableReason::PolicyRestricted),
-        }
+        unavailable_to_children(settings, &fixed.registered().snapshot(), name)
     }
 
     /// Starts a run. Returns at once; everything later is in its events. While the session works on an earlier message the
     /// run is queued and starts in its turn (RUN-1).
     ///
     /// # Errors
-    /// If the message is empty, the session cannot be had, too many runs wait for it, or the runtime is closed. Then nothing
-    /// was created.
+    /// If the message is empty, the session cannot be had, too many runs wait for it, orchestrator mode is wanted without workers
+    /// that could be used, or the runtime is closed. Then nothing was created.
     pub async fn start(
         &self,
         message: impl Into<UserMessage> + Send,
@@ -170,12 +178,13 @@ impl Runtime {
         if message.is_empty() {
             return Err(RuntimeError::EmptyMessage);
         }
-        if options.mode == Some(RunMode::Orchestrator) {
-            return Err(RuntimeError::ModeNotAvailable);
+        let mode = options.mode.unwrap_or(RunMode::Normal);
+        if mode == RunMode::Orchestrator {
+            check_worker_pools(&services.settings, &services.definitions, &services.fixed.registered().snapshot())?;
         }
         services.redactor.blocks(&mut message.content);
         let model = Arc::clone(&services.main_model);
-        services.fixed.check(&model)?;
+        services.fixed.check(root_role(mode), &model)?;
         let (mut session, mut owned) = match &options.session_id {
             Some(id) => sessions.open(id).await?,
             None => sessions.create().await?,
@@ -190,13 +199,13 @@ impl Runtime {
             drop(position);
             (session, owned) = sessions.open(&session.id().clone()).await?;
         };
-        let work = Work::Answer { message: message.content, queue };
+        let work = Work::Answer { message: message.content, mode, queue };
         let limits = services.settings.limits.clone();
         let run_id = fresh_id(RunId::PREFIX, RunId::parse);
         let spec = RunSpec { run_id, work, model, limits, cancel: services.stop.child_token() };
         let started = launcher.start(&session, &owned, spec);
         let (store, cancel_timeout) = (Arc::clone(&services.store), services.settings.cancel_timeout);
-        Ok(RunHandle { started, store, cancel_timeout })
+        Ok(RunHandle { started, store, cancel_timeout, mode })
     }
 
     /// Looks back at what is stored.

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::broker::Broker;
+use crate::definitions::Definitions;
 use crate::memory::{Extractor, Memory};
 use crate::raw::RawExchanges;
 use crate::redact::Redactor;
@@ -24,6 +25,8 @@ pub(crate) struct Services {
     pub(crate) main_model: Arc<RunModel>,
     pub(crate) fixed: FixedPart,
     pub(crate) broker: Broker,
+    /// The agent definitions there are.
+    pub(crate) definitions: Definitions,
     pub(crate) redactor: Redactor,
     pub(crate) patterns: SecretPatterns,
     /// Where what travels to and from model servers is put, if somebody debugs (PRV-14).

@@ -15,6 +15,7 @@ use agent_store::{ArtifactWriter, SessionArchive, SessionStore};
 use agent_tool::{Registry, Tool};
 
 use crate::broker::PermissionCallback;
+use crate::definitions::Definitions;
 use crate::memory::Memory;
 use crate::raw::RawExchanges;
 
@@ -46,6 +47,8 @@ pub struct RuntimeSettings {
     pub cancel_timeout: Duration,
     /// What holds for child agents.
     pub children: ChildSettings,
+    /// The workers that an Orchestrator may use, in the order in which they are asked.
+    pub worker_pools: Vec<WorkerPoolSettings>,
     /// Tools that nobody gets, by canonical name.
     pub disabled_tools: HashSet<String>,
     /// What of `[permissions]` decisions depend on.
@@ -73,6 +76,26 @@ pub struct ChildSettings {
     pub cancel_timeout: Duration,
 }
 
+/// A list of workers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkerPoolSettings {
+    /// Its name; unique.
+    pub pool_id: String,
+    /// Its workers, in order.
+    pub workers: Vec<WorkerSettings>,
+}
+
+/// A long-lived worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkerSettings {
+    /// Its id, unique in the pool and the same after every restart (CFG-6).
+    pub worker_id: String,
+    /// The agent definition it is made from.
+    pub agent_definition_id: String,
+    /// The tools it may use, by canonical name; absent: those that workers have by default (WRK-8).
+    pub allowed_tools: Option<Vec<String>>,
+}
+
 impl RuntimeSettings {
     /// What an agent of this role gets of the registered tools, where it was started with no list of its own (TOL-4, AGT-8).
     #[must_use]
@@ -97,6 +120,8 @@ pub struct Ports {
     pub memory: Option<Memory>,
     /// The tools there are.
     pub tools: Registry<Arc<dyn Tool>>,
+    /// The agent definitions there are.
+    pub definitions: Definitions,
     /// What is known about paths.
     pub rules: Arc<PathRules>,
     /// Secret values that must not be stored or shown.

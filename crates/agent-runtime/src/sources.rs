@@ -4,16 +4,18 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use agent_engine::{BudgetError, Budgets, ToolSet, fixed_parts};
+use agent_library::AssetId;
 use agent_policy::{PathRules, ToolScope};
 use agent_protocol::{
-    AgentDefinition, AgentRole, ErrorCode, ErrorPayload, SystemPrompt, ToolDescriptor, ToolOrigin, UnavailableReason,
+    AgentDefinition, AgentRole, ErrorCode, ErrorPayload, RunMode, SystemPrompt, ToolDescriptor, ToolOrigin,
+    UnavailableReason,
 };
 use agent_tool::{RegisterError, Registry, Tool};
 
 use crate::blocks::block;
 use crate::context::{Offer, SystemParts, fixed_blocks};
 use crate::redact::Redactor;
-use crate::run_spec::RunModel;
+use crate::run_spec::{RunModel, root_role};
 use crate::settings::{ContextPlaces, RuntimeSettings};
 
 /// The tools that exist at one moment.
@@ -67,21 +69,40 @@ fn tool_set(tools: &Tools, scope: &ToolScope<'_>, offer: Offer) -> ToolSet {
     ToolSet { list: Arc::new(list.into()), classes: Arc::new(classes) }
 }
 
-/// Why no kind of child can have a tool, whatever it is started with (AGD-3); nothing if one can.
-pub(crate) fn unavailable_to_children(settings: &RuntimeSettings, tool: &ToolDescriptor) -> Option<UnavailableReason> {
-    let reason = |role| settings.tool_scope(role).excludes(tool);
+/// Why no kind of child can have the tool of that name, whatever it is started with (AGD-3); nothing if one can. A tool that is not
+/// there is one of an MCP server (TOL-8), or one that this version or configuration does not have, and nobody can have it.
+#[must_use]
+pub fn unavailable_to_children(
+    settings: &RuntimeSettings,
+    tools: &Registry<Arc<dyn Tool>>,
+    name: &str,
+) -> Option<UnavailableReason> {
+    let Some(tool) = tools.get(name) else {
+        let is_disabled = settings.disabled_tools.contains(name);
+        return Some(if is_disabled {
+            UnavailableReason::DisabledByConfig
+        } else {
+            UnavailableReason::PolicyRestricted
+        });
+    };
+    let reason = |role| settings.tool_scope(role).excludes(tool.descriptor());
     let [sub, fork, worker] = [AgentRole::Sub, AgentRole::Fork, AgentRole::Worker].map(reason);
     sub.and(fork).and(worker)?.unavailable()
 }
 
-/// How the context window is shared out with these tools, before anything is opened. What only some runs have (catalogs, tools
-/// for skills and memories) comes on top.
+/// How the context window of runs in a mode is shared out with these tools, before anything is opened. What only some runs have
+/// (catalogs, tools for skills and memories) comes on top.
 ///
 /// # Errors
 /// When the fixed part leaves too little of the window (CFG-8).
-pub fn check_budgets(settings: &RuntimeSettings, tools: &Registry<Arc<dyn Tool>>) -> Result<Budgets, BudgetError> {
-    let system = fixed_blocks(settings, false);
-    let tools = tool_set(tools, &settings.tool_scope(AgentRole::Main), Offer::default());
+pub fn check_budgets(
+    settings: &RuntimeSettings,
+    tools: &Registry<Arc<dyn Tool>>,
+    mode: RunMode,
+) -> Result<Budgets, BudgetError> {
+    let role = root_role(mode);
+    let system = fixed_blocks(settings, role, false);
+    let tools = tool_set(tools, &settings.tool_scope(role), Offer::default());
     Budgets::derive(&settings.budgets, &fixed_parts(&system, &tools.list))
 }
 
@@ -138,7 +159,7 @@ impl FixedPart {
         let tools = self.registered.snapshot();
         let make = || {
             let scope = ToolScope { requested: wanted.allowed, ..self.settings.tool_scope(wanted.role) };
-            let mut blocks = fixed_blocks(&self.settings, wanted.offer.memories);
+            let mut blocks = fixed_blocks(&self.settings, wanted.role, wanted.offer.memories);
             if let Some(definition) = wanted.definition {
                 blocks = with_definition(blocks, definition);
             }
@@ -190,27 +211,66 @@ impl FixedPart {
         Ok(())
     }
 
-    /// Whether a run of the user can be started at all.
+    /// Whether a run of the user in this role can be started at all.
     ///
     /// # Errors
     /// When the fixed part leaves too little of the window (CFG-8).
-    pub(crate) fn check(&self, model: &Arc<RunModel>) -> Result<(), BudgetError> {
-        let plain = PartsFor { role: AgentRole::Main, offer: Offer::default(), allowed: None, definition: None, model };
+    pub(crate) fn check(&self, role: AgentRole, model: &Arc<RunModel>) -> Result<(), BudgetError> {
+        let plain = PartsFor { role, offer: Offer::default(), allowed: None, definition: None, model };
         self.parts(plain).system.budgets.map(drop)
     }
 }
 
-/// The static blocks, and then who the agent is.
+/// The static blocks, and then who the agent is: what its definition says, or what a sub-agent is told where that says nothing
+/// (AGD-4).
 fn with_definition(blocks: SystemPrompt, definition: &AgentDefinition) -> SystemPrompt {
-    if definition.body.trim().is_empty() {
-        return blocks;
-    }
     let id = format!("agent_definition:{}", definition.agent_definition_id);
-    let source = format!("agent_definition.{}", definition.source.as_str());
-    let mut own = block(&id, source, &definition.body);
+    let mut own = if definition.body.trim().is_empty() {
+        let packaged = AssetId::DefaultSubAgent.load();
+        block(&id, packaged.source(), packaged.text)
+    } else {
+        block(&id, format!("agent_definition.{}", definition.source.as_str()), &definition.body)
+    };
     own.dynamic = true;
     own.priority = i32::try_from(blocks.blocks.len()).unwrap_or(i32::MAX);
     let mut all = blocks.blocks;
     all.push(own);
     all.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use agent_protocol::{DefinitionSource, Object};
+
+    use super::*;
+
+    /// AGD-4: the body becomes a dynamic block behind the static ones; where there is none, it is the packaged text of a sub-agent.
+    #[test]
+    fn who_an_agent_is() {
+        let definition = |body: &str| AgentDefinition {
+            agent_definition_id: "one".to_owned(),
+            name: "One".to_owned(),
+            description: "The catalog's words.".to_owned(),
+            body: body.to_owned(),
+            model_profile: None,
+            suggested_tools: Vec::new(),
+            tags: Vec::new(),
+            overrides: None,
+            source: DefinitionSource::User,
+            metadata: Object::new(),
+        };
+        let packaged = AssetId::DefaultSubAgent.load();
+        for (body, source, says) in [
+            ("You are one.", "agent_definition.user", "You are one."),
+            ("", packaged.source().as_str(), packaged.text),
+            (" \n", packaged.source().as_str(), packaged.text),
+        ] {
+            let made = with_definition(crate::blocks::blocks([AssetId::SystemCore]), &definition(body));
+            let [core, own] = made.blocks.as_slice() else { panic!("{made:?}") };
+            assert!(!core.dynamic && own.dynamic && own.priority == 1);
+            assert_eq!((own.block_id.as_str(), own.source.as_str()), ("agent_definition:one", source));
+            assert_eq!(own.content, says);
+            assert!(!own.content.contains("The catalog's words."));
+        }
+    }
 }

@@ -11,12 +11,13 @@ pub use agent_config::{
     ConfigError, ConfigProblems, Distrust, Position, Problem, ProblemKind, ProfileError, UserFileError,
 };
 pub use agent_engine::{BranchError, BudgetError, RebuildError};
+pub use agent_library::agents::AgentFileProblem;
 pub use agent_library::memory::MemoryError;
 pub use agent_llm::{ConnectionFault, ProviderCause, ProviderError};
 pub use agent_policy::{DefinitionError, RulesError};
 pub use agent_protocol::{ErrorCode, ErrorPayload, ErrorType};
 pub use agent_redact::{PatternsError, SecretsError};
-pub use agent_runtime::{PackagedDefinitionError, RuntimeError};
+pub use agent_runtime::{AgentFilesError, PackagedDefinitionError, RefusedAgentFile, RuntimeError, WorkerPoolError};
 pub use agent_store::{Cause, Limit, StoreError};
 pub use agent_tool::RegisterError;
 
@@ -77,6 +78,9 @@ pub enum BuildError {
     /// A packaged agent definition cannot be used.
     #[error(transparent)]
     Definition(#[from] PackagedDefinitionError),
+    /// Files of the user's that are to be agent definitions cannot be used (AGD-5).
+    #[error(transparent)]
+    AgentFiles(#[from] AgentFilesError),
     /// The context window is too small for what must be in it.
     #[error("{origin}: {source}")]
     Budget {
@@ -113,6 +117,7 @@ impl BuildError {
                 ErrorCode::ValidationError
             }
             Self::Definition(_) => ErrorCode::InternalError,
+            Self::AgentFiles(error) => error.code(),
             Self::Provider(error) => error.payload().code,
             Self::Store(error) => error.code(),
         }

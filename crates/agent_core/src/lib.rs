@@ -48,6 +48,7 @@ pub mod text;
 pub mod tool;
 
 mod adapters;
+mod definitions;
 mod environment;
 mod overrides;
 mod registry;

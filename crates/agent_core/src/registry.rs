@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent_code::code_tools;
 use agent_engine::Budgets;
 use agent_policy::PathRules;
-use agent_protocol::ToolOrigin;
+use agent_protocol::{RunMode, ToolOrigin};
 use agent_runtime::{Memory, RuntimeSettings, check_budgets, core_tools};
 use agent_tool::{Registry, Tool};
 
@@ -38,7 +38,7 @@ pub(crate) fn registry(
         Ok::<_, BuildError>(registry)
     };
     // How much room a skill has depends on what all definitions take. Where they leave none, the budgets are refused later.
-    let measured = check_budgets(&settings.runtime(&settings.roles()?), &with_room(0)?);
+    let measured = check_budgets(&settings.runtime(&settings.roles()?), &with_room(0)?, RunMode::Normal);
     with_room(measured.map_or(0, |budgets| skill_room(&budgets)))
 }
 
@@ -48,11 +48,12 @@ fn skill_room(budgets: &Budgets) -> u64 {
     budgets.messages.saturating_sub(budgets.catalogs + ONLY_IN_SOME_RUNS) / 4
 }
 
-/// How the context window is shared out with these tools.
+/// How the context window of runs in a mode is shared out with these tools.
 pub(crate) fn budgets(
     settings: &RuntimeSettings,
     tools: &Registry<Arc<dyn Tool>>,
     origin: &str,
+    mode: RunMode,
 ) -> Result<Budgets, BuildError> {
-    check_budgets(settings, tools).map_err(|source| BuildError::Budget { origin: origin.to_owned(), source })
+    check_budgets(settings, tools, mode).map_err(|source| BuildError::Budget { origin: origin.to_owned(), source })
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use agent_code::{CodeLimits, CodeToolSettings, RUN_COMMAND};
 use agent_config::{
     Config, MemoryCategory, ModelConfig, Places as ConfigPlaces, ProfileError, ToolPermission, UnattendedWrites,
-    Verdict as Stance,
+    Verdict as Stance, WorkerPool,
 };
 use agent_engine::{BudgetConfig, Compacting, Limits, ModelSettings, Price, Recovery, Summariser, TokenCounter};
 use agent_library::AssetId;
@@ -18,7 +18,8 @@ use agent_policy::{HostList, NetworkPolicy, PathRules, Places, PolicySettings};
 use agent_protocol::{Object, ToolChoice};
 use agent_redact::{KnownSecrets, SecretsError};
 use agent_runtime::{
-    ChildSettings, ContextPlaces, CoreToolSettings, MemorySettings, RuntimeSettings, blocks, project_name,
+    ChildSettings, ContextPlaces, CoreToolSettings, MemorySettings, RuntimeSettings, WorkerPoolSettings,
+    WorkerSettings, blocks, project_name,
 };
 use agent_store::{Clock, StoreSettings};
 use agent_tool::ToolOverride;
@@ -148,13 +149,18 @@ impl Settings<'_> {
         names.iter().filter_map(|name| Some((OsString::from(name), Environment::variable(name)?))).collect()
     }
 
-    /// Values that must never be stored or shown: those of every variable that the configuration names as holding a key
-    /// (STO-10).
-    pub(crate) fn secrets(&self) -> Result<KnownSecrets, SecretsError> {
+    /// Values that must never be stored or shown: those of every variable that the configuration names as holding a key, and of
+    /// `more` (STO-10).
+    pub(crate) fn secrets(&self, more: Vec<String>) -> Result<KnownSecrets, SecretsError> {
         let value = |name: &str| Environment::variable(name)?.into_string().ok();
+        let mut names = self.config.key_variables();
+        for name in more {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         KnownSecrets::new(
-            self.config
-                .key_variables()
+            names
                 .into_iter()
                 .filter_map(|name| Some((value(&name)?, name)))
                 .filter(|(value, _)| !value.trim().is_empty())
@@ -253,6 +259,7 @@ impl Settings<'_> {
                 timeout: Duration::from_millis(config.agents.default_child_timeout_ms),
                 cancel_timeout: Duration::from_millis(config.agents.child_cancel_timeout_ms),
             },
+            worker_pools: config.agents.worker_pools.iter().map(worker_pool).collect(),
             disabled_tools: config.tools.disabled.iter().cloned().collect(),
             policy: self.policy(),
             permission_timeout: None,
@@ -363,6 +370,15 @@ pub(crate) fn sessions_dir(database: &Path) -> PathBuf {
         }
         _ => database.with_file_name("sessions"),
     }
+}
+
+fn worker_pool(pool: &WorkerPool) -> WorkerPoolSettings {
+    let workers = pool.workers.iter().zip(pool.worker_ids()).map(|(worker, worker_id)| WorkerSettings {
+        worker_id,
+        agent_definition_id: worker.agent_definition_id.clone(),
+        allowed_tools: worker.allowed_tools.clone(),
+    });
+    WorkerPoolSettings { pool_id: pool.pool_id.clone(), workers: workers.collect() }
 }
 
 fn kind(category: MemoryCategory) -> agent_library::memory::MemoryCategory {

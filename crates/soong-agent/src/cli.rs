@@ -62,6 +62,7 @@ Examples:
   soong-agent run \"Explain src/main.rs\"
   printf '1\\n' | soong-agent run --path ~/project \"Add a licence header to main.py\"
   soong-agent run --session-id last \"And now the tests\"
+  soong-agent run --orchestrator \"Move the parser into a crate of its own\"
   git diff | soong-agent run -
 
 Exit codes: 0 done, 1 the run failed, 2 wrong usage or configuration, 3 done but a question went
@@ -72,6 +73,9 @@ pub(crate) struct RunArguments {
     /// The project folder, or a file in it [default: the current folder]
     #[arg(long, value_name = "DIR|FILE")]
     pub(crate) path: Option<PathBuf>,
+    /// Lay the work out as a task with steps, and see it through; needs a worker pool in config.toml
+    #[arg(long)]
+    pub(crate) orchestrator: bool,
     /// Go on with an earlier session: its id, a beginning of it (8 characters or more), or `last`, the project's latest
     #[arg(long, value_name = "ID")]
     pub(crate) session_id: Option<String>,

@@ -4,7 +4,7 @@ use agent_core::config::{self, ConfigReport, Location, Reached, ServerReport};
 use agent_core::text::escape_for_terminal;
 
 use crate::cli::ConfigCommand;
-use crate::exit::{Exit, Outcome};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::limits;
 use crate::output::{Colour, Output};
 
@@ -31,6 +31,13 @@ pub(crate) fn run(command: ConfigCommand, output: &mut Output) -> Outcome {
             output.page(&page);
             for (_, line) in wrong {
                 output.marked("warning:", Colour::Yellow, &escape_for_terminal(&line));
+            }
+            if let Some(error) = report.no_room_to_orchestrate {
+                let line = format!("the context window is too small for runs with --orchestrator: {error}");
+                output.marked("warning:", Colour::Yellow, &escape_for_terminal(&line));
+            }
+            if let Some(wrong) = report.wrong_pools {
+                return Err(Failure::usage(wrong.to_string()));
             }
         }
     }
@@ -96,6 +103,7 @@ fn page(report: &ConfigReport) -> String {
         report.instruction_files,
         report.skills,
     ));
+    page.push_str(&agents(report));
     if !report.file_problems.is_empty() {
         page.push_str("\nFiles with something wrong:\n");
         for problem in &report.file_problems {
@@ -132,6 +140,25 @@ pub(crate) fn key_is_a_word(name: &str) -> String {
         "the value of {name} looks like an ordinary word: every text that has this word in it shows [secret {name}] there, and files \
          with it cannot be changed at that place; set a longer key, or \"none\" where the server needs no key"
     )
+}
+
+/// The agent definitions with the tools that they suggest in vain, and the worker pools.
+fn agents(report: &ConfigReport) -> String {
+    let ids: Vec<_> = report.agent_definitions.iter().map(|one| one.agent_definition_id.as_str()).collect();
+    let mut lines = format!("Agent definitions: {}\n", ids.join(", "));
+    for definition in &report.agent_definitions {
+        for tool in &definition.suggested_tools {
+            if let Some(why) = tool.unavailable_reason {
+                let (id, name) = (&definition.agent_definition_id, escape_for_terminal(&tool.name));
+                lines.push_str(&format!("  {id} suggests {name}, which it cannot have: {}\n", why.as_str()));
+            }
+        }
+    }
+    let pools = report.worker_pools.iter().map(|(pool, workers)| format!("{pool} ({})", workers.join(", ")));
+    let pools: Vec<_> = pools.collect();
+    let pools = if pools.is_empty() { "none; runs with --orchestrator need one".to_owned() } else { pools.join(", ") };
+    lines.push_str(&format!("Worker pools: {pools}\n"));
+    lines
 }
 
 /// What is said of a variable whose value is not replaced where it turns up.

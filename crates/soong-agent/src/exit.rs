@@ -105,7 +105,12 @@ impl From<RuntimeError> for Failure {
 /// Wrong usage or configuration, or something that failed.
 fn exit_of(code: ErrorCode) -> Exit {
     match code {
-        ErrorCode::ConfigError | ErrorCode::ValidationError | ErrorCode::UnsupportedCapability => Exit::Usage,
+        ErrorCode::ConfigError
+        | ErrorCode::ValidationError
+        | ErrorCode::UnsupportedCapability
+        | ErrorCode::InvalidAgentDefinition
+        | ErrorCode::DuplicateAgentDefinition
+        | ErrorCode::InvalidAgentOverride => Exit::Usage,
         _ => Exit::Failed,
     }
 }

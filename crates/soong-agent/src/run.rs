@@ -9,7 +9,7 @@ use agent_core::event::EventStream;
 use agent_core::event::ToolDenied;
 use agent_core::id::SessionId;
 use agent_core::permission::path_from_text;
-use agent_core::runtime::Background;
+use agent_core::runtime::{Background, RunMode};
 use agent_core::session::project_name;
 use agent_core::{AgentRuntime, EventType, PermissionDecision, RunHandle, RuntimeEvent, StartOptions};
 use tokio::sync::mpsc;
@@ -59,7 +59,8 @@ pub(crate) fn run(mut arguments: RunArguments, output: &mut Output) -> Outcome {
                 output.note(&stored::lies_in(&project_name(project)));
             }
         }
-        let started_by = started_by(arguments.path.as_deref());
+        let mode = if arguments.orchestrator { RunMode::Orchestrator } else { RunMode::Normal };
+        let started_by = started_by(arguments.path.as_deref(), mode);
         let (asker, questions) = Asker::channel();
         let channel = Channel::for_message(message.from_stdin);
         let debug = wants_raw_exchanges();
@@ -72,7 +73,7 @@ pub(crate) fn run(mut arguments: RunArguments, output: &mut Output) -> Outcome {
             builder = builder.project_dir(path);
         }
         let agent = opening(builder.build(), output).await?;
-        let session = Wanted { session, project: arguments.path, started_by, debug };
+        let session = Wanted { session, mode, project: arguments.path, started_by, debug };
         let left = drive(&agent, message, session, (channel, questions), output).await;
         if !matches!(left, Ok(Left::AtOnce(_))) {
             agent.close().await;
@@ -101,14 +102,17 @@ fn is_on(value: &str) -> bool {
     !["", "0", "false", "no", "off"].iter().any(|off| value.trim().eq_ignore_ascii_case(off))
 }
 
-/// What starts another run on the same project: a wrapper says what it is called itself.
-fn started_by(path: Option<&Path>) -> String {
+/// What starts another run on the same project, in the same mode: a wrapper says what it is called itself.
+fn started_by(path: Option<&Path>, mode: RunMode) -> String {
     if let Some(wrapper) = std::env::var("SOONG_AGENT_STARTED_BY").ok().filter(|words| !words.trim().is_empty()) {
         return wrapper;
     }
     let mut words = vec![OsStr::new("soong-agent"), OsStr::new("run")];
     if let Some(path) = path {
         words.extend([OsStr::new("--path"), path.as_os_str()]);
+    }
+    if mode == RunMode::Orchestrator {
+        words.push(OsStr::new("--orchestrator"));
     }
     shell::typed(words)
 }
@@ -134,6 +138,7 @@ impl Left {
 struct Wanted {
     /// The session that is to be gone on with.
     session: Option<Which>,
+    mode: RunMode,
     project: Option<PathBuf>,
     /// The words that go on with the session, but for its id.
     started_by: String,
@@ -177,7 +182,7 @@ async fn drive(
 ) -> Result<Left, Failure> {
     let signals = Signals::new().map_err(|error| Failure::failed(format!("cannot watch for Ctrl-C: {error}")))?;
     let (session_id, recap) = wanted.find(agent).await?;
-    let start = agent.start(message.text, StartOptions { session_id, mode: None });
+    let start = agent.start(message.text, StartOptions { session_id, mode: Some(wanted.mode) });
     let run = opening(start, output).await.map_err(not_started)?;
     if let Some(recap) = recap {
         output.marked(recap::MARK, Colour::Dim, &recap);

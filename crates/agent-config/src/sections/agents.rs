@@ -19,7 +19,7 @@ section! {
         default_child_timeout_ms: u64 = 600_000, millis(1);
         /// How long a cancelled child may take to end.
         child_cancel_timeout_ms: u64 = 30_000, millis(1);
-        /// The workers an Orchestrator may use. Never implicit: a file without them has none.
+        /// The workers an Orchestrator may use; a run with `--orchestrator` needs one. Never implicit: a file without them has none.
         worker_pools: Vec<WorkerPool> = vec![WorkerPool::packaged()];
     }
 }

@@ -4,6 +4,7 @@ use agent_protocol::{AgentDefinition, ModelProfile};
 use agent_redact::shown_word;
 
 use super::error::DefinitionError;
+use super::named::Named;
 
 /// Longest id, in bytes: it becomes part of other ids.
 const MAX_ID: usize = 128;
@@ -24,7 +25,7 @@ const MAX_JSON: usize = 64 * 1024;
 /// Names with this prefix are checked when their server answers (TOL-8).
 const MCP: &str = "mcp.";
 
-pub(super) fn check(definition: &AgentDefinition, is_tool: &dyn Fn(&str) -> bool) -> Result<(), DefinitionError> {
+pub(super) fn check(definition: &AgentDefinition, named: &Named<'_>) -> Result<(), DefinitionError> {
     let fault = |field: &'static str, problem: String| DefinitionError::Invalid {
         id: shown_word(&definition.agent_definition_id),
         field,
@@ -54,7 +55,7 @@ pub(super) fn check(definition: &AgentDefinition, is_tool: &dyn Fn(&str) -> bool
     if !definition.tags.iter().all(|tag| is_line(tag, MAX_TAG)) {
         return Err(wrong("tags", "must have 1 to 64 characters each, and no control characters"));
     }
-    let known = |name: &str| name.len() <= MAX_REFERENCE && (name.starts_with(MCP) || is_tool(name));
+    let known = |name: &str| name.len() <= MAX_REFERENCE && (name.starts_with(MCP) || (named.is_tool)(name));
     if let Some(unknown) = definition.suggested_tools.iter().find(|name| !known(name)) {
         return Err(fault("suggested_tools", format!("names `{}`, which is no tool", shown_word(unknown))));
     }
@@ -65,6 +66,9 @@ pub(super) fn check(definition: &AgentDefinition, is_tool: &dyn Fn(&str) -> bool
     };
     if !profile_fits {
         return Err(wrong("model_profile", "must be the name of a profile, or a profile of at most 64 KiB"));
+    }
+    if let Some(profile) = &definition.model_profile {
+        (named.model_profile)(profile).map_err(|problem| fault("model_profile", problem))?;
     }
     if !is_small(&definition.metadata) {
         return Err(wrong("metadata", "is longer than 64 KiB"));

@@ -22,13 +22,22 @@ fn is_tool(name: &str) -> bool {
     name.starts_with("code.")
 }
 
+/// The tools are those of `code.`, the only profile is called `fast`.
+fn register_one(registry: &mut DefinitionRegistry, definition: AgentDefinition) -> Result<(), DefinitionError> {
+    let model_profile = |profile: &ModelProfile| match profile {
+        ModelProfile::Named(name) if name != "fast" => Err(format!("names `{name}`, and there is no such profile")),
+        ModelProfile::Named(_) | ModelProfile::Inline(_) => Ok(()),
+    };
+    registry.register(definition, &Named { is_tool: &is_tool, model_profile: &model_profile })
+}
+
 fn register(
     registry: &mut DefinitionRegistry,
     source: DefinitionSource,
     id: &str,
     overrides: Option<&str>,
 ) -> Result<(), DefinitionError> {
-    registry.register(definition(source, id, overrides), &is_tool)
+    register_one(registry, definition(source, id, overrides))
 }
 
 /// AGD-2: who may take whose place. Each row: the source and id that is there, what comes, and the outcome.
@@ -120,7 +129,7 @@ fn fields_are_checked() {
     let change = |change: &dyn Fn(&mut AgentDefinition)| {
         let mut definition = definition(DefinitionSource::Code, "one", None);
         change(&mut definition);
-        DefinitionRegistry::new().register(definition, &is_tool).map_err(|error| match error {
+        register_one(&mut DefinitionRegistry::new(), definition).map_err(|error| match error {
             DefinitionError::Invalid { field, .. } => field,
             other => panic!("{other}"),
         })
@@ -146,7 +155,10 @@ fn fields_are_checked() {
     ] {
         assert_eq!(change(&|one| one.suggested_tools = vec![name.to_owned()]), expected, "{name}");
     }
-    assert_eq!(change(&|one| one.model_profile = Some(ModelProfile::Named(" ".to_owned()))), Err("model_profile"));
+    for (profile, expected) in [("fast", Ok(())), ("slow", Err("model_profile")), (" ", Err("model_profile"))] {
+        let named = ModelProfile::Named(profile.to_owned());
+        assert_eq!(change(&|one| one.model_profile = Some(named.clone())), expected, "{profile}");
+    }
     let big = Object::from_iter([("text".to_owned(), long(70_000).into())]);
     let inline = ModelProfile::Inline(big.clone());
     assert_eq!(change(&|one| one.model_profile = Some(inline.clone())), Err("model_profile"));
@@ -159,7 +171,7 @@ fn what_a_list_shows() {
     let mut registry = DefinitionRegistry::new();
     let mut writer = definition(DefinitionSource::User, "writer", None);
     writer.suggested_tools.push("code.write_file".to_owned());
-    registry.register(writer, &is_tool).unwrap();
+    register_one(&mut registry, writer).unwrap();
     register(&mut registry, DefinitionSource::Builtin, "default_sub_agent", None).unwrap();
     let unavailable = |name: &str| (name == "code.write_file").then_some(UnavailableReason::DisabledByConfig);
     let listed = registry.list(&unavailable);

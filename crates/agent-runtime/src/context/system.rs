@@ -8,7 +8,7 @@ use std::sync::Arc;
 use agent_engine::{BudgetError, Budgets, Sources, TokenCounter, ToolSet, fixed_parts, framed};
 use agent_library::AssetId;
 use agent_library::instructions::{self, InstructionBody, InstructionEntry, Level, share_room};
-use agent_protocol::{Object, PromptBlock, SystemPrompt, path_text};
+use agent_protocol::{AgentRole, Object, PromptBlock, SystemPrompt, path_text};
 use agent_store::Write;
 
 use super::instructions::{InstructionFiles, shown};
@@ -115,11 +115,13 @@ impl SystemParts {
 }
 
 /// The static blocks of a run before its catalogs: packaged texts in their order, then where the agent works.
-pub(crate) fn fixed_blocks(settings: &RuntimeSettings, memories: bool) -> SystemPrompt {
+pub(crate) fn fixed_blocks(settings: &RuntimeSettings, role: AgentRole, memories: bool) -> SystemPrompt {
     let always = [AssetId::SystemCore, AssetId::SystemToolProtocol, AssetId::SystemTodo, AssetId::SystemPermissions];
+    let orchestrator = (role == AgentRole::Orchestrator).then_some(AssetId::SystemMultiAgent);
     let memory = memories.then_some(AssetId::SystemMemory);
     let compact = settings.compacting.is_on().then_some(AssetId::SystemCompact);
-    let mut blocks: Vec<_> = always.into_iter().chain(memory).chain(compact).map(packaged).collect();
+    let mut blocks: Vec<_> =
+        always.into_iter().chain(orchestrator).chain(memory).chain(compact).map(packaged).collect();
     blocks.push(block("runtime.environment", "runtime".to_owned(), &settings.environment));
     for (priority, block) in (0..).zip(&mut blocks) {
         block.priority = priority;

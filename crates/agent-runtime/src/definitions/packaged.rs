@@ -2,7 +2,7 @@
 
 use agent_library::AssetId;
 use agent_library::frontmatter::FrontmatterError;
-use agent_policy::{DefinitionError, DefinitionRegistry};
+use agent_policy::{DefinitionError, DefinitionRegistry, Named};
 use agent_protocol::{AgentDefinition, DefinitionSource, Object};
 use serde::Deserialize;
 
@@ -39,12 +39,14 @@ enum Fault {
 ///
 /// # Errors
 /// If one of them is not as a definition has to be.
-pub fn builtin_definitions() -> Result<DefinitionRegistry, PackagedDefinitionError> {
+pub(super) fn packaged_definitions() -> Result<DefinitionRegistry, PackagedDefinitionError> {
     let mut registry = DefinitionRegistry::new();
+    // They name nothing.
+    let named = Named { is_tool: &|_| false, model_profile: &|_| Ok(()) };
     for asset in PACKAGED {
         packaged(asset)
             .map_err(Fault::from)
-            .and_then(|definition| Ok(registry.register(definition, &|_| false)?))
+            .and_then(|definition| Ok(registry.register(definition, &named)?))
             .map_err(|source| PackagedDefinitionError { asset, source })?;
     }
     Ok(registry)
@@ -76,7 +78,7 @@ mod tests {
     /// AGD-1: the packaged definitions are there under their ids, and the one that summarises is not among them.
     #[test]
     fn the_packaged_definitions() {
-        let registry = builtin_definitions().unwrap();
+        let registry = packaged_definitions().unwrap();
         let ids: Vec<_> = registry.iter().map(|one| one.agent_definition_id.as_str()).collect();
         assert_eq!(ids, ["default_fork_agent", "default_sub_agent", "default_worker_agent"]);
         for definition in registry.iter() {

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use agent_config::{Config, ModelConfig, Notice};
-use agent_engine::Budgets;
+use agent_engine::{BudgetError, Budgets};
 use agent_library::AssetId;
 use agent_library::instructions::{InstructionCatalog, ScanLimits};
 use agent_library::skills::SkillCatalog;
 use agent_llm::{ProviderRegistry, SharedProviders};
+use agent_protocol::{AgentDefinitionInfo, RunMode};
+use agent_runtime::{WorkerPoolError, WorkerPoolSettings, check_budgets, check_worker_pools, unavailable_to_children};
 
 use super::hooks::{near_hooks, refuse_hooks};
 use super::location::Location;
 use crate::adapters::Adapters;
+use crate::definitions::{definitions, key_variables};
 use crate::environment::Environment;
 use crate::error::BuildError;
 use crate::registry::{budgets, registry};
@@ -45,6 +48,14 @@ pub struct ConfigReport {
     pub instruction_files: usize,
     /// Skills that can be loaded.
     pub skills: usize,
+    /// The agent definitions there are, the user's files among them.
+    pub agent_definitions: Vec<AgentDefinitionInfo>,
+    /// The worker pools, each with the ids of its workers.
+    pub worker_pools: Vec<(String, Vec<String>)>,
+    /// What is wrong with them, where there are some: no run can be started in orchestrator mode.
+    pub wrong_pools: Option<WorkerPoolError>,
+    /// Where the context window is too small for that mode alone.
+    pub no_room_to_orchestrate: Option<BudgetError>,
     /// What is wrong with instruction files and skills, one line each.
     pub file_problems: Vec<String>,
     /// Keys that are set but have no effect in this version.
@@ -71,8 +82,12 @@ pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
     let memory = Adapters::new(&settings, &providers, None).of_roles(&roles)?.memory;
     let rules = Arc::new(settings.rules()?);
     let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), &[])?;
-    let budgets = budgets(&settings.runtime(&roles), &tools, &loaded.origin)?;
-    let secrets = settings.secrets()?;
+    let runtime = settings.runtime(&roles);
+    let budgets = budgets(&runtime, &tools, &loaded.origin, RunMode::Normal)?;
+    let definitions = definitions(&loaded.places.home, &loaded.config, &tools)?;
+    let secrets = settings.secrets(key_variables(&loaded.config, &definitions))?;
+    let pools = runtime.worker_pools.iter();
+    let worker_ids = |pool: &WorkerPoolSettings| pool.workers.iter().map(|worker| worker.worker_id.clone()).collect();
     let places = settings.context_places();
     let instructions = InstructionCatalog::scan(&places.instructions, ScanLimits::default());
     let skills = SkillCatalog::scan(&places.skills_dir);
@@ -85,6 +100,13 @@ pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
         memory: on(loaded.config.memory.enabled, &roles.extract),
         instruction_files: instructions.entries().len(),
         skills: skills.entries().len(),
+        agent_definitions: definitions.list(&|name| unavailable_to_children(&runtime, &tools, name)),
+        worker_pools: pools.map(|pool| (pool.pool_id.clone(), worker_ids(pool))).collect(),
+        wrong_pools: match check_worker_pools(&runtime, &definitions, &tools) {
+            Ok(()) | Err(WorkerPoolError::None) => None,
+            Err(wrong) => Some(wrong),
+        },
+        no_room_to_orchestrate: check_budgets(&runtime, &tools, RunMode::Orchestrator).err(),
         file_problems,
         origin: loaded.origin.clone(),
         provider: model.provider.clone(),

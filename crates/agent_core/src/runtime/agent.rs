@@ -1,21 +1,23 @@
 //! The runtime as users see it.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use agent_archive::{
     Archive, ArtifactCleanup, CleanupResult, FoundSessions, Replay, RunInspection, SessionListing, TurnInspection,
 };
+use agent_config::Config;
 use agent_llm::{ProviderError, ProviderFactory, SharedProviders};
-use agent_policy::{DefinitionError, DefinitionRegistry};
+use agent_policy::{DefinitionError, Named};
 use agent_protocol::{
-    AgentDefinition, AgentDefinitionInfo, ArtifactId, DefinitionSource, ErrorPayload, Node, NodeId, Object, RunId,
-    RuntimeEvent, SessionId, ToolDefinition,
+    AgentDefinition, AgentDefinitionInfo, ArtifactId, DefinitionSource, ErrorPayload, ModelProfile, Node, NodeId,
+    Object, RunId, RuntimeEvent, SessionId, ToolDefinition,
 };
 use agent_runtime::{Background, RunHandle, Runtime, RuntimeError, StartOptions, UserMessage};
 use agent_store::{DamagedSession, DeletedArtifacts, DeletedSession, SessionFilter};
 use agent_tool::{CallContext, FnTool, HandlerReply, RegisterError, Tool};
 use futures::FutureExt;
 
+use crate::definitions::check_profile;
 use crate::overrides::Overrides;
 
 /// Runs an agent on one project folder. Dropping it without [`close`](Self::close) leaves no process and loses nothing that
@@ -29,8 +31,8 @@ pub struct AgentRuntime {
     pub(super) archive: Archive,
     /// The providers that adapters are built from; more may be registered at any time.
     pub(super) providers: SharedProviders,
-    /// The agent definitions there are.
-    pub(super) definitions: Arc<RwLock<DefinitionRegistry>>,
+    /// Which model profiles definitions may name.
+    pub(super) config: Arc<Config>,
     /// Files that are nearly the one of hooks, one line each.
     pub(super) near_hooks: Arc<[String]>,
 }
@@ -68,15 +70,15 @@ impl AgentRuntime {
     /// has to be. Then nothing has changed.
     pub fn register_agent_definition(&self, definition: AgentDefinition) -> Result<(), DefinitionError> {
         let definition = AgentDefinition { source: DefinitionSource::Code, ..definition };
-        let mut definitions = self.definitions.write().unwrap_or_else(PoisonError::into_inner);
-        definitions.register(definition, &|name| self.inner.has_tool(name))
+        let is_tool = |name: &str| self.inner.knows_tool(name);
+        let model_profile = |profile: &ModelProfile| check_profile(&self.config, profile);
+        self.inner.definitions().register(definition, &Named { is_tool: &is_tool, model_profile: &model_profile })
     }
 
     /// The agent definitions there are, by id, without their instructions (AGD-6).
     #[must_use]
     pub fn agent_definitions(&self) -> Vec<AgentDefinitionInfo> {
-        let definitions = self.definitions.read().unwrap_or_else(PoisonError::into_inner);
-        definitions.list(&|name| self.inner.unavailable_to_children(name))
+        self.inner.definitions().list(&|name| self.inner.unavailable_to_children(name))
     }
 
     /// Adds a tool with a plain handler, for the runs that start from now on. The handler gets checked arguments and

@@ -1,13 +1,14 @@
 //! Building a runtime: everything is opened, or nothing is.
 
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent_code::clear_drafts;
 use agent_llm::{ProviderError, ProviderFactory, ProviderRegistry, SharedProviders};
+use agent_protocol::RunMode;
 use agent_redact::SecretPatterns;
-use agent_runtime::{PermissionCallback, Ports, RawExchanges, Runtime, RuntimeSettings, builtin_definitions};
+use agent_runtime::{PermissionCallback, Ports, RawExchanges, Runtime, RuntimeSettings};
 use agent_store::{ArtifactWriter, SqliteStore};
 use agent_tool::{Tool, ToolRegistry};
 
@@ -15,6 +16,7 @@ use super::agent::AgentRuntime;
 use crate::adapters::{Adapters, RoleAdapters};
 use crate::config::hooks::{near_hooks, refuse_hooks};
 use crate::config::location::{ConfigSource, Location};
+use crate::definitions::{definitions, key_variables};
 use crate::environment::Environment;
 use crate::error::BuildError;
 use crate::registry::{budgets, registry};
@@ -160,10 +162,10 @@ impl AgentRuntimeBuilder {
         let mut runtime_settings =
             RuntimeSettings { permission_timeout: self.permission_timeout, ..settings.runtime(&roles) };
         runtime_settings.compacting.at_end &= !self.short_lived;
-        budgets(&runtime_settings, &tools, &loaded.origin)?;
-        let secrets = settings.secrets()?;
+        budgets(&runtime_settings, &tools, &loaded.origin, RunMode::Normal)?;
+        let definitions = definitions(&loaded.places.home, &loaded.config, &tools)?;
+        let secrets = settings.secrets(key_variables(&loaded.config, &definitions))?;
         let patterns = SecretPatterns::new()?;
-        let definitions = Arc::new(RwLock::new(builtin_definitions()?));
         let store = Arc::new(SqliteStore::open(settings.store()).await?);
         clear_drafts(&settings.places.home);
         let ports = Ports {
@@ -174,6 +176,7 @@ impl AgentRuntimeBuilder {
             summariser,
             memory,
             tools,
+            definitions,
             rules,
             secrets,
             patterns,
@@ -181,8 +184,8 @@ impl AgentRuntimeBuilder {
             permission: self.permission,
         };
         let inner = Runtime::new(runtime_settings, ports);
-        let archive = inner.archive();
-        Ok(AgentRuntime { archive, inner, overrides: Arc::new(overrides), providers, definitions, near_hooks })
+        let (archive, overrides) = (inner.archive(), Arc::new(overrides));
+        Ok(AgentRuntime { archive, inner, overrides, providers, config: Arc::new(loaded.config), near_hooks })
     }
 }
 

@@ -3,8 +3,9 @@ use std::sync::Arc;
 
 use agent_config::{Config, Places};
 use agent_llm::{ProviderRegistry, SharedProviders};
+use agent_protocol::{AgentRole, ToolOrigin, contract_tool};
 use agent_testkit::TestHome;
-use agent_tool::reference;
+use agent_tool::{Registry, Tool, reference};
 
 use crate::adapters::Adapters;
 use crate::environment::Environment;
@@ -80,17 +81,38 @@ An error says what the next call needs, in some 400 tokens besides the words of 
 | `code.write_file` | the file exists; it changed since it was read | the call of `code.edit_file` that makes the file what was given, or this call with `overwrite`; the call that reads it |
 ";
 
-/// TOL-2: `docs/tools.md` is what the input structs say. To write it anew: `UPDATE_DOCS=1 cargo test -p agent_core the_page`.
-#[test]
-fn the_page_of_the_tools_is_current() {
-    let home = TestHome::new("tools_page");
+/// All tools of a home without anything in it.
+fn packaged_tools(home: &TestHome) -> Registry<Arc<dyn Tool>> {
     let (config, environment) = (Config::default(), Environment::look());
     let places = Places { home: home.home.clone(), project: home.project.clone() };
     let settings = Settings { config: &config, places, environment: &environment, database: None };
     let rules = Arc::new(settings.rules().unwrap());
     let providers = SharedProviders::from(ProviderRegistry::with_builtin());
     let memory = Adapters::new(&settings, &providers, None).memory(&settings.roles().unwrap()).unwrap();
-    let tools = registry(&settings, &rules, &Overrides::default(), memory.as_ref(), &[]).unwrap();
+    registry(&settings, &rules, &Overrides::default(), memory.as_ref(), &[]).unwrap()
+}
+
+/// AGD-3, TOL-4: every packaged tool is in the table of the contract's tools, for the roles that it says itself; so a name is judged alike
+/// whether its tool is there or not.
+#[test]
+fn the_table_of_roles_is_that_of_the_tools() {
+    let tools = packaged_tools(&TestHome::new("tools_roles"));
+    assert!(tools.iter().count() >= 8);
+    for tool in tools.iter() {
+        let descriptor = tool.descriptor();
+        assert!(matches!(descriptor.origin, ToolOrigin::Core | ToolOrigin::Builtin));
+        let roles = contract_tool(descriptor.name()).unwrap_or_else(|| panic!("{}", descriptor.name()));
+        for role in AgentRole::ALL {
+            assert_eq!(roles.access(*role), descriptor.roles.access(*role), "{} {role:?}", descriptor.name());
+        }
+    }
+    assert!(contract_tool("code.read_fil").is_none());
+}
+
+/// TOL-2: `docs/tools.md` is what the input structs say. To write it anew: `UPDATE_DOCS=1 cargo test -p agent_core the_page`.
+#[test]
+fn the_page_of_the_tools_is_current() {
+    let tools = packaged_tools(&TestHome::new("tools_page"));
     let pages: Vec<_> = tools.iter().map(|tool| reference(tool.definition())).collect();
     let text = format!("{TOOLS_HEAD}{}{TOOLS_TAIL}", pages.join("\n"));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tools.md");

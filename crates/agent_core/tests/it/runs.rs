@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use agent_core::error::{BuildError, ErrorCode, RuntimeError};
 use agent_core::permission::DecisionKind;
-use agent_core::runtime::{RunMode, RunStatus};
+use agent_core::runtime::RunStatus;
 use agent_core::tool::Permission;
 use agent_core::{EventType, StartOptions};
 use agent_testkit::{Call, Protocol, Reply, Stop};
@@ -224,9 +224,6 @@ async fn what_cannot_start() {
     let runtime = world.runtime().await;
     let empty = runtime.start(" \n\t", StartOptions::default()).await.err().unwrap();
     assert!(matches!(empty, RuntimeError::EmptyMessage));
-    let options = StartOptions { session_id: None, mode: Some(RunMode::Orchestrator) };
-    let mode = runtime.start("x", options).await.err().unwrap();
-    assert_eq!(mode.code(), ErrorCode::UnsupportedCapability);
     assert_eq!(world.server.request_count(), 0);
     runtime.close().await;
     let closed = runtime.start("x", StartOptions::default()).await.err().unwrap();

@@ -18,6 +18,7 @@ mod memory;
 mod messages;
 mod moved;
 mod names;
+mod orchestrator;
 mod process;
 mod project;
 mod prompts;

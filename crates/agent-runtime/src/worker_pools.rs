@@ -1,0 +1,99 @@
+//! The workers that an Orchestrator may use: whether the configuration's pools can work at all (WRK-1).
+
+use std::sync::Arc;
+
+use agent_policy::DefinitionRegistry;
+use agent_protocol::{AgentRole, RoleAccess, contract_tool};
+use agent_redact::shown_word;
+use agent_tool::{Registry, Tool};
+
+use crate::definitions::Definitions;
+use crate::settings::{RuntimeSettings, WorkerSettings};
+
+/// What begins the names of the tools of MCP servers, which are not known before their servers answer (TOL-8).
+const MCP: &str = "mcp.";
+
+/// So many definitions are named where one is missing.
+const NAMED: usize = 12;
+
+/// Why no run can be started in orchestrator mode.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkerPoolError {
+    /// There is no pool, and none is implied.
+    #[error(
+        "orchestrator mode needs a worker pool, and the configuration has none. The smallest one, for config.toml:\n\n\
+         [[agents.worker_pools]]\npool_id = \"default\"\n\n\
+         [[agents.worker_pools.workers]]\nworker_id = \"worker_general_1\"\nagent_definition_id = \"default_worker_agent\""
+    )]
+    None,
+    /// Pools that name what is not there, or what no worker may have.
+    #[error("orchestrator mode cannot use the worker pools of the configuration:{}", listed(.0))]
+    Invalid(Vec<String>),
+}
+
+fn listed(problems: &[String]) -> String {
+    problems.iter().map(|problem| format!("\n  {problem}")).collect()
+}
+
+/// Checks the pools of the configuration: there is one, the definition of each worker exists, and each of its tools is a tool that a worker may have.
+/// A tool that is switched off is no fault: the worker goes without it. That ids are unique is for the configuration's own rules (CFG-6).
+///
+/// # Errors
+/// All that is wrong, each with its key.
+pub fn check_worker_pools(
+    settings: &RuntimeSettings,
+    definitions: &Definitions,
+    tools: &Registry<Arc<dyn Tool>>,
+) -> Result<(), WorkerPoolError> {
+    if settings.worker_pools.is_empty() {
+        return Err(WorkerPoolError::None);
+    }
+    let problems: Vec<_> = definitions.read(|registry| {
+        let pools = settings.worker_pools.iter().enumerate();
+        pools
+            .flat_map(|(at, pool)| pool.workers.iter().enumerate().map(move |(index, worker)| (at, index, worker)))
+            .flat_map(|(at, index, worker)| {
+                let at = format!("agents.worker_pools[{at}].workers[{index}]");
+                of_worker(&at, worker, registry, tools)
+            })
+            .collect()
+    });
+    if problems.is_empty() { Ok(()) } else { Err(WorkerPoolError::Invalid(problems)) }
+}
+
+fn of_worker(
+    at: &str,
+    worker: &WorkerSettings,
+    registry: &DefinitionRegistry,
+    tools: &Registry<Arc<dyn Tool>>,
+) -> Vec<String> {
+    let mut problems = Vec::new();
+    let id = &worker.agent_definition_id;
+    if registry.get(id).is_none() {
+        let mut known: Vec<_> = registry.iter().map(|one| one.agent_definition_id.as_str()).collect();
+        let more = known.len().saturating_sub(NAMED);
+        known.truncate(NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let (id, known) = (shown_word(id), known.join(", "));
+        problems
+            .push(format!("{at}.agent_definition_id: there is no agent definition `{id}`; there are {known}{more}"));
+    }
+    for name in worker.allowed_tools.iter().flatten() {
+        if let Some(why) = withheld(name, tools) {
+            problems.push(format!("{at}.allowed_tools names `{}`, {why}", shown_word(name)));
+        }
+    }
+    problems
+}
+
+/// Why no worker may have a tool, in words; nothing if one may.
+fn withheld(name: &str, tools: &Registry<Arc<dyn Tool>>) -> Option<&'static str> {
+    let registered = tools.get(name).map(|tool| tool.descriptor().roles);
+    match registered.or_else(|| contract_tool(name)) {
+        Some(roles) if roles.access(AgentRole::Worker) == RoleAccess::Never => Some("which workers do not get"),
+        Some(_) => None,
+        None if name.starts_with(MCP) => None,
+        None => Some("which is no tool"),
+    }
+}

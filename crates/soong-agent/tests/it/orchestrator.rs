@@ -1,0 +1,127 @@
+//! `run --orchestrator`, and agent definitions as people meet them.
+
+use agent_testkit::{Call, Reply};
+use serde_json::json;
+
+use crate::support::{World, calls};
+
+/// The pool of the packaged configuration.
+const POOL: &str = "agents.worker_pools = [{ pool_id = \"default\", workers = [{ worker_id = \"worker_general_1\", \
+    agent_definition_id = \"default_worker_agent\", allowed_tools = [\"agent.task_get\", \"agent.task_query_steps\", \
+    \"agent.task_claim_step\", \"agent.task_update_step\", \"code.read_file\", \"code.search\"] }] }]";
+
+/// CLI-1, WRK-1: `run --orchestrator` has the task tools and is told what an Orchestrator does; a normal run has neither. A session
+/// may change its mode from run to run; the way to go on is that of the run, and `replay` says which run was which.
+#[test]
+fn a_run_as_orchestrator() {
+    for world in World::each("cli_orchestrator") {
+        world.configure(POOL);
+        let template = Call::new("agent.task_template", json!({"goal": "Move it."}));
+        world.server.script([calls(template), Reply::text("Laid out."), Reply::text("And done.")]);
+        let first = world.run(&["run", "--orchestrator", "Move the parser."]).exits(0).answers("Laid out.");
+        let session = first.session();
+        assert!(first.stderr.contains(&format!("run --orchestrator --session-id {session}")), "{}", first.stderr);
+        let second = world.run(&["run", "--session-id", &session, "Is it?"]).exits(0).answers("And done.");
+        assert!(!second.stderr.contains("--orchestrator"), "{}", second.stderr);
+        let told: Vec<_> = world
+            .server
+            .requests()
+            .iter()
+            .map(|request| {
+                let told = request.body.to_string().contains("# You are the Orchestrator");
+                (told, request.tool_names().contains(&"agent__task_template"))
+            })
+            .collect();
+        assert_eq!(told, [(true, true), (true, true), (false, false)]);
+        for arguments in [&["replay", &session][..], &["replay", &session, "--context"]] {
+            let shown = world.run(arguments).exits(0).stdout;
+            let headings: Vec<_> = shown.lines().filter(|line| line.starts_with("run ")).collect();
+            let marked: Vec<_> = headings.iter().map(|line| line.ends_with("  (orchestrator)")).collect();
+            assert_eq!(marked, [true, false], "{shown}");
+        }
+    }
+}
+
+/// WRK-1, CLI-4: without a worker pool the run does not start, and is told what to write; what is told works as it stands.
+#[test]
+fn without_a_pool() {
+    let world = World::new("cli_no_pool");
+    let refused = world.run(&["run", "--orchestrator", "hi"]).exits(2).answers("").says(&["config.toml"]);
+    assert_eq!((world.server.request_count(), world.sessions().len()), (0, 0));
+    let lines = refused.stderr.lines().skip_while(|line| !line.trim_start().starts_with("[["));
+    let pool: Vec<_> = lines.map(str::trim).collect();
+    assert_eq!(pool.len(), 6, "{}", refused.stderr);
+    let config = std::fs::read_to_string(world.home.config_path()).unwrap();
+    world.home.write(world.home.config_path(), format!("{config}\n{}\n", pool.join("\n")));
+    world.server.push(Reply::text("Hello."));
+    world.run(&["run", "--orchestrator", "hi"]).exits(0).answers("Hello.");
+    let page = world.run(&["config", "check"]).exits(0).stdout;
+    assert!(page.contains("Worker pools: default (worker_general_1)\n"), "{page}");
+}
+
+/// WRK-1: `config check` tells pools that cannot work, though normal runs do; a run in that mode says the same.
+#[test]
+fn wrong_pools() {
+    let world = World::new("cli_wrong_pools");
+    world.configure(
+        "agents.worker_pools = [{ pool_id = \"p\", workers = [{ agent_definition_id = \"nobody\", allowed_tools = [\"agent.task_create\"] }] }]",
+    );
+    let words = ["agents.worker_pools[0].workers[0].agent_definition_id", "`nobody`", "`agent.task_create`"];
+    world.run(&["config", "check"]).exits(2).says(&words);
+    world.run(&["run", "--orchestrator", "hi"]).exits(2).says(&words).answers("");
+    world.server.push(Reply::text("Hello."));
+    world.run(&["run", "hi"]).exits(0).answers("Hello.");
+    world.configure("");
+    let page = world.run(&["config", "check"]).exits(0).stdout;
+    assert!(page.contains("Worker pools: none; runs with --orchestrator need one\n"), "{page}");
+}
+
+/// AGD-3, AGD-5, CLI-4: `config check` lists the definitions there are and what they suggest in vain; one bad file stops it, and every run,
+/// with exit code 2.
+#[test]
+fn definitions_are_checked() {
+    let world = World::new("cli_definitions");
+    let text = "---\nid: reviewer\nname: R\ndescription: D\nsuggested_tools: [code.search, agent.plan_template]\n---\nReview.\n";
+    world.home.write("home/agents/reviewer.md", text);
+    let page = world.run(&["config", "check"]).exits(0).stdout;
+    let listed = "Agent definitions: default_fork_agent, default_sub_agent, default_worker_agent, reviewer\n  \
+                  reviewer suggests agent.plan_template, which it cannot have: policy_restricted\n";
+    assert!(page.contains(listed), "{page}");
+    world.home.write("home/agents/reviewer.md", text.replace("code.search", "code.serch"));
+    for command in [&["config", "check"][..], &["run", "hi"], &["run", "--orchestrator", "hi"]] {
+        world.run(command).exits(2).answers("").says(&["agents/reviewer.md", "`code.serch`", "which is no tool"]);
+    }
+    assert_eq!((world.server.request_count(), world.sessions().len()), (0, 0));
+}
+
+/// The block of docs/agents.md behind this mark.
+fn example(name: &str) -> String {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/agents.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, rest) = page.split_once(&format!("<!-- example: {name} -->\n```")).unwrap();
+    let (_, rest) = rest.split_once('\n').unwrap();
+    rest.split_once("\n```").unwrap().0.to_owned()
+}
+
+/// AGD-1, WRK-1: the examples of docs/agents.md work as they stand, and a mistake in them is told as the page says.
+#[test]
+fn the_examples_of_the_page() {
+    let world = World::new("cli_agents_page");
+    let definition = example("reviewer.md");
+    world.home.write("home/agents/reviewer.md", &definition);
+    let config = std::fs::read_to_string(world.home.config_path()).unwrap();
+    world.home.write(world.home.config_path(), format!("{config}\n{}\n", example("config.toml")));
+    let page = world.run(&["config", "check"]).exits(0).stdout;
+    assert!(
+        page.contains("default_worker_agent, reviewer\nWorker pools: default (worker_general_1, reviewer_1)\n"),
+        "{page}"
+    );
+    world.server.push(Reply::text("Laid out."));
+    world.run(&["run", "--orchestrator", "Move the parser."]).exits(0).answers("Laid out.");
+
+    world.home.write("home/agents/reviewer.md", definition.replace("code.search", "code.serch"));
+    let said = world.run(&["run", "Hello"]).exits(2).stderr;
+    let shown = said.replace(&world.home.home.canonicalize().unwrap().display().to_string(), "/home/u/.soong-agent");
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/agents.md");
+    assert!(std::fs::read_to_string(docs).unwrap().contains(shown.trim_end()), "{shown}");
+}
