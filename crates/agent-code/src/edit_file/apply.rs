@@ -52,10 +52,21 @@ pub(crate) enum ApplyError {
         near: Option<usize>,
     },
     #[error(
-        "edits[{edit}]: old was found {} times, {}; add text around it, or set replace_all",
-        counted(*count), named(lines)
+        "edits[{edit}]: old was found {} times, {}{}; add text around it, or set replace_all",
+        counted(*count), named(lines), in_order(*earlier)
     )]
-    Ambiguous { edit: usize, count: usize, lines: Vec<usize> },
+    Ambiguous {
+        edit: usize,
+        count: usize,
+        lines: Vec<usize>,
+        /// The edit before it that made it so.
+        earlier: Option<usize>,
+    },
+}
+
+/// That an edit does not see the file as it was.
+fn in_order(earlier: Option<usize>) -> String {
+    earlier.map(|edit| format!(" (edits apply in order, and edits[{edit}] wrote more of it)")).unwrap_or_default()
 }
 
 fn counted(count: usize) -> String {
@@ -79,7 +90,8 @@ pub(crate) fn apply(original: &[u8], edits: &[Edit], secrets: &KnownSecrets) -> 
         if edit.old == edit.new {
             return Err(ApplyError::Pointless { edit: index, reason: "old and new are the same" });
         }
-        replacements += apply_one(&mut text, edit, index, original, &mut regions, secrets)?;
+        let done = splice(&mut text, edit, &mut regions);
+        replacements += done.map_err(|trouble| why(trouble, &text, edits, index, original, secrets))?;
     }
     if text == original {
         return Err(ApplyError::Pointless {
@@ -90,22 +102,22 @@ pub(crate) fn apply(original: &[u8], edits: &[Edit], secrets: &KnownSecrets) -> 
     Ok(Applied { text, replacements, regions })
 }
 
-fn apply_one(
-    text: &mut Vec<u8>,
-    edit: &Edit,
-    index: usize,
-    original: &[u8],
-    regions: &mut Regions,
-    secrets: &KnownSecrets,
-) -> Result<usize, ApplyError> {
+/// Why a text cannot be replaced.
+enum Trouble {
+    Missing,
+    /// There are so many of it, the first of them in these lines.
+    Many(usize, Vec<usize>),
+}
+
+/// Does one edit; how many places it replaced.
+fn splice(text: &mut Vec<u8>, edit: &Edit, regions: &mut Regions) -> Result<usize, Trouble> {
     let search = Search::of(text, edit);
     let places = search.places();
     if places.is_empty() {
-        return Err(why_missing(text, edit, index, original, secrets));
+        return Err(Trouble::Missing);
     }
     if places.len() > 1 && !edit.replace_all {
-        let lines = lines_of(text, &places[..places.len().min(MAX_NAMED)]);
-        return Err(ApplyError::Ambiguous { edit: index, count: places.len(), lines });
+        return Err(Trouble::Many(places.len(), lines_of(text, &places[..places.len().min(MAX_NAMED)])));
     }
     let places = if edit.replace_all { search.plain.apart(&search.old) } else { places };
     let mut out = Vec::with_capacity(text.len());
@@ -173,6 +185,11 @@ impl<'t, 'e> Search<'t, 'e> {
     fn is_found(&self) -> bool {
         !self.plain.places(&self.old, 1).is_empty()
     }
+
+    /// None, one, or more.
+    fn none_one_or_more(&self) -> usize {
+        self.plain.places(&self.old, 2).len()
+    }
 }
 
 /// The lines, from 1, that these places begin in.
@@ -186,17 +203,51 @@ fn lines_of(text: &[u8], places: &[Range<usize>]) -> Vec<usize> {
     lines.collect()
 }
 
-fn why_missing(text: &[u8], edit: &Edit, index: usize, original: &[u8], secrets: &KnownSecrets) -> ApplyError {
-    let (hint, near) = if text != original && Search::of(original, edit).is_found() {
-        (": an earlier edit of this call changed that text".to_owned(), None)
-    } else {
-        let near = hint::find(text, &edit.old, secrets);
-        let words = near.as_ref().and_then(|near| near.words.as_deref()).map(|words| format!(": {words}"));
-        // Lines count as they are in the file.
-        let near = if text == original { near } else { hint::find(original, &edit.old, secrets) };
-        (words.unwrap_or_default(), near.and_then(|near| near.line))
+fn why(
+    trouble: Trouble,
+    text: &[u8],
+    edits: &[Edit],
+    index: usize,
+    original: &[u8],
+    secrets: &KnownSecrets,
+) -> ApplyError {
+    let edit = &edits[index];
+    let earlier = || in_the_way(original, edits, index);
+    match trouble {
+        Trouble::Many(count, lines) => ApplyError::Ambiguous { edit: index, count, lines, earlier: earlier() },
+        Trouble::Missing => {
+            if let Some(earlier) = earlier() {
+                let hint = format!(
+                    ": edits apply in order, and edits[{earlier}] changed that text; write old as it is after that, or make both \
+                     changes in one edit"
+                );
+                return ApplyError::NotFound { edit: index, hint, near: None };
+            }
+            let near = hint::find(text, &edit.old, secrets);
+            let words = near.as_ref().and_then(|near| near.words.as_deref()).map(|words| format!(": {words}"));
+            // Lines count as they are in the file.
+            let near = if text == original { near } else { hint::find(original, &edit.old, secrets) };
+            ApplyError::NotFound { edit: index, hint: words.unwrap_or_default(), near: near.and_then(|near| near.line) }
+        }
+    }
+}
+
+/// The edit before this one without which it would apply: alone on the file it does.
+fn in_the_way(original: &[u8], edits: &[Edit], index: usize) -> Option<usize> {
+    let edit = &edits[index];
+    let applies = |text: &[u8]| match Search::of(text, edit).none_one_or_more() {
+        0 => false,
+        1 => true,
+        _ => edit.replace_all,
     };
-    ApplyError::NotFound { edit: index, hint, near }
+    let mut text = original.to_vec();
+    if !applies(&text) {
+        return None;
+    }
+    edits[..index].iter().position(|before| {
+        // They have been done once.
+        splice(&mut text, before, &mut Regions::default()).is_ok() && !applies(&text)
+    })
 }
 
 #[cfg(test)]

@@ -229,7 +229,7 @@ fn refused(file: &File<'_>, edits: &[Edit], error: &ApplyError) -> ErrorPayload 
             let message = format!("{told}{}", file.lines(*near));
             ErrorPayload::new(ErrorCode::TextNotFound, message).detail("edit", *edit)
         }
-        ApplyError::Ambiguous { edit, count, lines } => {
+        ApplyError::Ambiguous { edit, count, lines, .. } => {
             let first = lines.first().map(|line| line - 1);
             ErrorPayload::new(ErrorCode::AmbiguousEdit, format!("{told}{}", file.lines(first)))
                 .detail("edit", *edit)

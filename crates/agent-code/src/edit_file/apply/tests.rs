@@ -26,7 +26,7 @@ fn not_found(text: &str, edits: &[Edit], index: usize) -> String {
 #[track_caller]
 fn ambiguous(text: &str, edits: &[Edit], index: usize, expected: &[usize]) {
     let count = expected.len();
-    let expected = ApplyError::Ambiguous { edit: index, count, lines: expected.to_vec() };
+    let expected = ApplyError::Ambiguous { edit: index, count, lines: expected.to_vec(), earlier: None };
     assert_eq!(apply(text.as_bytes(), edits, &KnownSecrets::none()), Err(expected));
 }
 
@@ -119,7 +119,7 @@ fn all_or_nothing() {
 #[test]
 fn edits_follow_each_other() {
     let hint = not_found("one two three\n", &[edit("one two", "A"), edit("two three", "B")], 1);
-    assert!(hint.contains("an earlier edit"), "{hint}");
+    assert!(hint.contains("edits[0] changed that text"), "{hint}");
     check("one\n", &[edit("one", "two"), edit("two", "three")], "three\n");
     ambiguous("a b\n", &[edit("a", "b"), edit("b", "c")], 1, &[1, 1]);
 }
@@ -195,6 +195,40 @@ proptest! {
                 prop_assert_eq!(String::from_utf8(twin.text).unwrap(), expected);
             }
             (lf, twin) => prop_assert_eq!(lf.is_err(), twin.is_err()),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(crate::testing::cases(512))]
+
+    /// FND-32: where an edit would apply to the file, and does not after the ones before it, it is said that edits apply in order and
+    /// which one is in the way; nowhere else.
+    #[test]
+    fn the_edit_that_is_in_the_way_is_named(
+        lines in proptest::collection::vec("[abc]{1,2}", 1..5),
+        edits in proptest::collection::vec(("[abc]{1,2}", "[abcd]{0,3}", any::<bool>()), 1..5),
+    ) {
+        let text = lines.join("\n");
+        let edits: Vec<_> =
+            edits.iter().map(|(old, new, every)| Edit { replace_all: *every, ..edit(old, new) }).collect();
+        let run = |edits: &[Edit]| apply(text.as_bytes(), edits, &KnownSecrets::none());
+        let Err(error) = run(&edits) else { return Ok(()) };
+        let (ApplyError::NotFound { edit: at, .. } | ApplyError::Ambiguous { edit: at, .. }) = error else { return Ok(()) };
+        let alone = run(&edits[at..=at]).is_ok();
+        let told = error.to_string();
+        prop_assert_eq!(told.contains("edits apply in order"), alone, "{}", &told);
+        if alone {
+            let named = told.split("and edits[").nth(1).and_then(|rest| rest.split(']').next()).unwrap().parse::<usize>();
+            let named = named.unwrap();
+            prop_assert!(named < at, "{}", &told);
+            // With all up to that one it fails in the same way; with those before it, it does not.
+            let with = |last: usize| [&edits[..last], &edits[at..=at]].concat();
+            let fails = |edits: &[Edit]| matches!(
+                run(edits),
+                Err(ApplyError::NotFound { edit, .. } | ApplyError::Ambiguous { edit, .. }) if edit + 1 == edits.len()
+            );
+            prop_assert!(fails(&with(named + 1)) && !fails(&with(named)), "{}", &told);
         }
     }
 }
