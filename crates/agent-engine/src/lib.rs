@@ -59,7 +59,7 @@ pub use rebuild_error::RebuildError;
 pub use render::framed;
 pub use run::{
     CompactFault, CompactMode, Compacted, Effect, Finished, Input, Limits, Price, Run, Target, Verdict, Write,
-    finish_compaction,
+    answer_text, finish_compaction,
 };
 pub use sources::{Compacting, ModelSettings, Recovery, Sources, Summariser, ToolSet};
 pub use summary::{SECTIONS, Summary, SummaryFault};

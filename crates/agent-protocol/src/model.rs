@@ -1,5 +1,6 @@
 //! What a provider is asked and what it answers, in words of no provider.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use schemars::JsonSchema;
@@ -259,10 +260,14 @@ impl Reply {
         self.content.iter().filter_map(ContentBlock::as_tool_call)
     }
 
-    /// All text, joined as it came.
+    /// All text, joined as it came; where it stands in one block, without a copy.
     #[must_use]
-    pub fn text(&self) -> String {
-        self.content.iter().filter_map(ContentBlock::as_text).collect()
+    pub fn text(&self) -> Cow<'_, str> {
+        let mut texts = self.content.iter().filter_map(ContentBlock::as_text);
+        match (texts.next(), texts.next()) {
+            (first, None) => Cow::Borrowed(first.unwrap_or_default()),
+            (first, second) => Cow::Owned(first.into_iter().chain(second).chain(texts).collect()),
+        }
     }
 }
 

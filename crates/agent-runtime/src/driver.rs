@@ -30,7 +30,7 @@ use crate::model_call;
 use crate::queue::{SessionPermit, is_awaited};
 use crate::raw::{self, RunExchanges};
 use crate::run_context::RunContext;
-use crate::run_state::{RunResult, RunState};
+use crate::run_state::{Ended, RunResult, RunState};
 use crate::session::Session;
 
 /// Everything one run works with.
@@ -139,7 +139,7 @@ impl Driver {
         let left_behind = context.left_behind();
         drop((calls, context, reply_to));
         let result = RunResult::without_work(RunStatus::Failed, Some(EndReason::Failed), Some(fault));
-        state.send_replace(RunState { status: RunStatus::Failed, left_behind, result: Some(result) });
+        state.send_replace(RunState { status: RunStatus::Failed, left_behind, end: Some(result.into()) });
     }
 
     fn finish(self, end: EndReason, error: Option<ErrorPayload>) {
@@ -147,7 +147,7 @@ impl Driver {
         let Self {
             permit, context, mut calls, machine, state, store_failed, unsaid, summary, reply_to, agent_end, ..
         } = self;
-        let (answer, (usage, turns), unanswered) = (machine.answer(), machine.spent(), calls.take_unanswered());
+        let (answer, (usage, turns), unanswered) = (machine.answer_blocks(), machine.spent(), calls.take_unanswered());
         let reply = match machine {
             Machine::Exchange(exchange) => exchange.into_reply(),
             // Otherwise the next run reads what was stored.
@@ -176,8 +176,9 @@ impl Driver {
             // That nobody listens any more is no fault.
             let _ = reply_to.send(reply);
         }
-        let result = RunResult { status, end_reason: Some(end), answer, error, usage, turns, unanswered };
-        state.send_replace(RunState { status, left_behind, result: Some(result) });
+        let result = RunResult { status, end_reason: Some(end), answer: None, error, usage, turns, unanswered };
+        let ended = Ended::with_answer(result, answer);
+        state.send_replace(RunState { status, left_behind, end: Some(ended) });
     }
 
     /// The next thing that happens. A cancel goes before everything that waits.

@@ -73,7 +73,7 @@ impl StartRuns for Launcher {
         });
         let is_queued = matches!(&work, Work::Answer { queue: QueuePosition::Waiting { .. }, .. });
         let status = if is_queued { RunStatus::Queued } else { RunStatus::Pending };
-        let (state, watched) = watch::channel(RunState { status, left_behind: false, result: None });
+        let (state, watched) = watch::channel(RunState { status, left_behind: false, end: None });
         let started = StartedRun {
             run_id,
             session_id: session.id().clone(),
@@ -430,7 +430,7 @@ impl Launch {
     fn end(&self, status: RunStatus, end_reason: Option<EndReason>, error: Option<ErrorPayload>) {
         self.context.live.close();
         let result = RunResult::without_work(status, end_reason, error);
-        self.state.send_replace(RunState { status, left_behind: false, result: Some(result) });
+        self.state.send_replace(RunState { status, left_behind: false, end: Some(result.into()) });
     }
 }
 

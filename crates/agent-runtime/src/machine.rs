@@ -1,7 +1,9 @@
 //! The machine behind a run, whichever it is.
 
+use std::sync::Arc;
+
 use agent_engine::{Effect, Exchange, Input, JobNo, Path, PathNode, Run};
-use agent_protocol::{NodeId, ToolCallId, Usage};
+use agent_protocol::{ContentBlock, NodeId, ToolCallId, Usage};
 
 use crate::agent::PendingCompaction;
 
@@ -45,6 +47,11 @@ impl Machine {
     /// The text of the answer so far.
     pub(crate) fn answer(&self) -> Option<String> {
         self.run().and_then(Run::answer)
+    }
+
+    /// What the answer is made of so far.
+    pub(crate) fn answer_blocks(&self) -> Option<Vec<Arc<[ContentBlock]>>> {
+        self.run().and_then(Run::answer_blocks)
     }
 
     /// Tokens and turns so far.

@@ -18,7 +18,7 @@ use crate::agent::Parent;
 use crate::live::Live;
 use crate::owned::OwnedSession;
 use crate::queue::QueuePosition;
-use crate::run_state::{RunResult, RunState};
+use crate::run_state::{Ended, RunResult, RunState};
 use crate::session::Session;
 
 /// Everything in which one run differs from another. What all have in common is [`Services`](crate::services::Services).
@@ -124,8 +124,8 @@ impl StartedRun {
     /// Waits for the end; `None` if it went without saying how.
     pub(crate) async fn ended(&self) -> Option<RunResult> {
         let mut state = self.state.clone();
-        let ended = state.wait_for(|state| state.result.is_some()).await.ok()?;
-        ended.result.clone()
+        let ended = state.wait_for(|state| state.end.is_some()).await.ok()?;
+        ended.end.as_ref().map(Ended::result)
     }
 
     pub(crate) fn status(&self) -> RunStatus {

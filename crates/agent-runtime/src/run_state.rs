@@ -1,6 +1,9 @@
 //! How a run stands and how it ended.
 
-use agent_protocol::{EndReason, ErrorPayload, RunStatus, ToolCallId, Usage};
+use std::sync::Arc;
+
+use agent_engine::answer_text;
+use agent_protocol::{ContentBlock, EndReason, ErrorPayload, RunStatus, ToolCallId, Usage};
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,5 +50,30 @@ pub(crate) struct RunState {
     /// Something that was cancelled did not stop in time.
     pub(crate) left_behind: bool,
     /// Set once it has ended.
-    pub(crate) result: Option<RunResult>,
+    pub(crate) end: Option<Ended>,
+}
+
+/// How a run ended, with the answer where the conversation has it: whoever asks for it gets a text of their own.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ended {
+    /// Without its answer.
+    result: RunResult,
+    answer: Option<Vec<Arc<[ContentBlock]>>>,
+}
+
+impl Ended {
+    pub(crate) fn with_answer(result: RunResult, answer: Option<Vec<Arc<[ContentBlock]>>>) -> Self {
+        Self { result, answer }
+    }
+
+    /// The whole of it.
+    pub(crate) fn result(&self) -> RunResult {
+        RunResult { answer: self.answer.as_deref().map(answer_text), ..self.result.clone() }
+    }
+}
+
+impl From<RunResult> for Ended {
+    fn from(result: RunResult) -> Self {
+        Self { result, answer: None }
+    }
 }

@@ -14,6 +14,7 @@ mod in_place;
 mod json;
 mod listing;
 mod log;
+mod long_content;
 mod migrate;
 mod overwrite;
 mod ownership;

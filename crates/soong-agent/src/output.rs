@@ -112,7 +112,17 @@ impl Output {
                 self.unended = !text.ends_with('\n');
                 self.mid_line = self.both_in_one && self.unended;
             }
-            return self.write_stdout(&without_controls(text));
+            let mut rest = text;
+            while !rest.is_empty() {
+                let mut end = rest.ceil_char_boundary(PIECE);
+                // A carriage return stays with what it may belong to.
+                while end < rest.len() && rest[..end].ends_with('\r') {
+                    end = rest.ceil_char_boundary(end + 1);
+                }
+                self.write_stdout(&without_controls(&rest[..end]));
+                rest = &rest[end..];
+            }
+            return;
         }
         let width = self.width_of_stdout();
         let shown = self.streamed.push(text, width);
@@ -342,6 +352,9 @@ fn is_east_asian() -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default();
     ["zh", "ja", "ko"].iter().any(|language| locale.starts_with(language))
 }
+
+/// So much of an answer is made ready for a file at once, in bytes.
+const PIECE: usize = 1 << 16;
 
 /// Text for a file: exact, but for control characters that would act on the terminal it is shown on later. A carriage
 /// return is one of them, unless it is half of a line end.

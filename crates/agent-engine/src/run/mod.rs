@@ -23,6 +23,8 @@ mod state;
 mod tools;
 mod types;
 
+use std::sync::Arc;
+
 use agent_protocol::{
     ContentBlock, EventDraft, LoopStarted, MessageCreated, NodeDraft, NodeId, NodeType, Object, Role, RunId, RunMode,
     RunPatch, RunStatus, ToolCallId, Usage,
@@ -165,10 +167,15 @@ impl Run {
     /// The text of the answer; `None` while there is no reply that belongs to it.
     #[must_use]
     pub fn answer(&self) -> Option<String> {
+        self.answer_blocks().map(|nodes| answer_text(&nodes))
+    }
+
+    /// What the answer is made of, node by node, as the path has it: nothing is copied.
+    #[must_use]
+    pub fn answer_blocks(&self) -> Option<Vec<Arc<[ContentBlock]>>> {
         let is_in = |node: &&PathNode| self.answer.contains(&node.node_id);
-        let texts = self.path.nodes().iter().filter(is_in).flat_map(|node| node.message.content.iter());
-        let text: String = texts.filter_map(ContentBlock::as_text).collect();
-        (!self.answer.is_empty()).then_some(text)
+        let nodes = self.path.nodes().iter().filter(is_in).map(|node| Arc::clone(&node.message.content));
+        (!self.answer.is_empty()).then(|| nodes.collect())
     }
 
     /// Tokens so far.
@@ -313,6 +320,12 @@ impl Run {
         }
         id
     }
+}
+
+/// The text of an answer that is made of these.
+#[must_use]
+pub fn answer_text(nodes: &[Arc<[ContentBlock]>]) -> String {
+    nodes.iter().flat_map(|content| content.iter()).filter_map(ContentBlock::as_text).collect()
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ async fn turns_with_tools() {
         for name in tools {
             let all = events(&*adapter, request.clone()).await;
             let (reply, _) = completed(&all);
-            assert_eq!((reply.stop.kind, reply.text().as_str()), (StopKind::ToolUse, "Let me look."));
+            assert_eq!((reply.stop.kind, &*reply.text()), (StopKind::ToolUse, "Let me look."));
             assert_eq!((reply.usage.input_tokens, reply.usage.output_tokens), (Some(40), Some(7)));
             assert!(reply.metadata["reasoning"].to_string().contains("\"hm\""));
             let said: Vec<&str> = reply.tool_calls().map(|call| call.name.as_str()).collect();

@@ -181,7 +181,7 @@ impl Inner {
                     Ok(reply) => reply,
                     Err(unanswered) => return Ok(Err(unanswered.error)),
                 };
-                (reply.text(), Some(reply.usage))
+                (reply.text().into_owned(), Some(reply.usage))
             }
         };
         let decisions = match answer::decisions(&text) {

@@ -4,12 +4,13 @@ use agent_protocol::{
     AgentId, AgentStatus, EventDraft, EventId, Node, NodeDraft, NodeId, RunId, RunPatch, RunStatus, RuntimeEvent,
     SessionId, Timestamp, ToolCallId, Usage,
 };
+use rusqlite::blob::ZeroBlob;
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use serde_json::Value;
 
 use super::fault::{Fault, Outcome};
-use super::json::encode;
-use super::{fence, sql};
+use super::json::{Encoded, encode, encode_within};
+use super::{fence, long_content, sql};
 use crate::artifact;
 use crate::error::StoreError;
 use crate::write::{Commit, Committed, NewAgent, NewArtifact, NewRun, Write};
@@ -167,11 +168,19 @@ impl Apply<'_> {
             created_at: self.now.clone(),
         };
         let parent = node.parent_id.as_ref().map(NodeId::as_str);
+        self.check_parent(parent)?;
         let mut statement = self.tx.prepare_cached(sql::ADD_NODE)?;
-        // SQLite copies what it is given, and builds the row from the copy: the text is dropped in between.
-        let content = encode("content_json", &*node.content)?;
-        statement.raw_bind_parameter(CONTENT_OF_NODE, &content)?;
-        drop(content);
+        let long = match encode_within("content_json", &*node.content, long_content::FROM)? {
+            // SQLite copies what it is given, and builds the row from the copy: the text is dropped in between.
+            Encoded::Whole(content) => {
+                statement.raw_bind_parameter(CONTENT_OF_NODE, &content)?;
+                None
+            }
+            Encoded::Longer(bytes) => {
+                statement.raw_bind_parameter(CONTENT_OF_NODE, "")?;
+                Some(bytes)
+            }
+        };
         let metadata = encode("metadata_json", &node.metadata)?;
         let before: [&dyn ToSql; CONTENT_OF_NODE - 1] = [
             &node.session_id.as_str(),
@@ -183,16 +192,20 @@ impl Apply<'_> {
             &node.role.as_str(),
             &node.node_type.as_str(),
         ];
-        let after: [&dyn ToSql; 3] = [&metadata, &node.token_count, &node.created_at.as_str()];
+        // Room for it, which is filled afterwards.
+        let room = long.map(|bytes| ZeroBlob(bytes as u64));
+        let after: [&dyn ToSql; 4] = [&metadata, &node.token_count, &node.created_at.as_str(), &room];
         let places = (1..CONTENT_OF_NODE).zip(before).chain((CONTENT_OF_NODE + 1..).zip(after));
         for (place, value) in places {
             statement.raw_bind_parameter(place, value)?;
         }
-        let added = statement.raw_execute()?;
+        statement.raw_execute()?;
         // The statement is kept for the next one; what it was given is not.
         statement.clear_bindings();
+        if long.is_some() {
+            long_content::fill(self.tx, self.tx.last_insert_rowid(), &node.content)?;
+        }
         drop(statement);
-        self.must_be_one(added, "node of that agent named", parent.unwrap_or_default())?;
         self.committed.nodes.push(node);
         Ok(())
     }
@@ -261,6 +274,14 @@ impl Apply<'_> {
     fn set_file_version(&self, path: &str, hash: &str, written: bool) -> Outcome<()> {
         let (session, agent) = (self.session_id.as_str(), self.commit.agent_id.as_str());
         self.run(sql::SET_FILE_VERSION, params![session, agent, path, hash, written, self.now.as_str()]).map(drop)
+    }
+
+    /// A node goes below one of the same agent, or below the one its agent was forked from.
+    fn check_parent(&self, parent: Option<&str>) -> Outcome<()> {
+        let Some(parent) = parent else { return Ok(()) };
+        let of_agent = [parent, self.session_id.as_str(), self.commit.agent_id.as_str()];
+        let found = self.tx.prepare_cached(sql::MAY_BE_PARENT)?.exists(of_agent)?;
+        self.must_be_one(usize::from(found), "node of that agent named", parent)
     }
 
     /// Nodes, events, artifacts and file versions name the commit's run and agent without a foreign key.

@@ -28,6 +28,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 3, name: "rare_events", sql: include_str!("migrations/0003_rare_events.sql") },
     Migration { version: 4, name: "agents", sql: include_str!("migrations/0004_agents.sql") },
     Migration { version: 5, name: "path_checkpoints", sql: include_str!("migrations/0005_path_checkpoints.sql") },
+    Migration { version: 6, name: "long_content", sql: include_str!("migrations/0006_long_content.sql") },
 ];
 
 /// What all steps together make: a new database gets it at once, which costs little more than half of taking them one by one.

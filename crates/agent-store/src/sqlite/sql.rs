@@ -30,10 +30,20 @@ macro_rules! agent_columns {
     };
 }
 
+/// A node's content, wherever it is kept.
+macro_rules! node_content {
+    () => {
+        "CASE WHEN long_content IS NULL THEN content_json ELSE CAST(long_content AS TEXT) END AS content_json"
+    };
+}
+
 macro_rules! node_columns {
     () => {
-        "node_id, session_id, node_seq, parent_id, agent_id, run_id, role, node_type, content_json, metadata_json,
-         token_count, created_at"
+        concat!(
+            "node_id, session_id, node_seq, parent_id, agent_id, run_id, role, node_type, ",
+            node_content!(),
+            ", metadata_json, token_count, created_at"
+        )
     };
 }
 
@@ -162,7 +172,7 @@ statements! {
     MOVE_SESSION = "
         UPDATE sessions SET active_node_id = ?3 WHERE session_id = ?1 AND fence = ?2 RETURNING root_agent_id";
     SET_PROJECT = "UPDATE sessions SET cwd = ?3 WHERE session_id = ?1 AND fence = ?2";
-    /// Only to a node that the agent may have children below: see [`ADD_NODE`].
+    /// Only to a node that the agent may have children below: see [`MAY_BE_PARENT`].
     ACTIVATE = "
         UPDATE agents SET active_node_id = ?2
         WHERE agent_id = ?3 AND session_id = ?1 AND EXISTS (
@@ -212,15 +222,16 @@ statements! {
         WHERE run_id = ?1 AND session_id = ?2";
     /// Only below a node of the same session (STO-7) that is of the agent's own tree, or that the agent was forked from
     /// (STO-8).
+    /// Whether an agent may have nodes below that one.
+    MAY_BE_PARENT = "
+        SELECT 1 FROM nodes
+        WHERE node_id = ?1 AND session_id = ?2
+              AND (agent_id = ?3 OR node_id = (SELECT fork_from_node_id FROM agents WHERE agent_id = ?3))";
+    /// With values and no condition: rows that are selected first are kept in a table of their own, and copied twice more.
     ADD_NODE = "
         INSERT INTO nodes (session_id, node_seq, node_id, parent_id, agent_id, run_id, role, node_type, content_json,
-                           metadata_json, token_count, created_at)
-        SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12
-        WHERE ?4 IS NULL OR EXISTS (
-            SELECT 1 FROM nodes
-            WHERE node_id = ?4 AND session_id = ?1
-                  AND (agent_id = ?5 OR node_id = (SELECT fork_from_node_id FROM agents WHERE agent_id = ?5))
-        )";
+                           metadata_json, token_count, created_at, long_content)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
     ADD_EVENT = "
         INSERT INTO events (session_id, seq, run_seq, event_id, agent_id, run_id, level, event_type, node_id,
                             tool_call_id, payload_json, created_at)
@@ -331,7 +342,7 @@ statements! {
     SESSIONS_BEGINNING = "
         SELECT session_id FROM sessions WHERE session_id >= ?1 AND session_id < ?2 ORDER BY session_id LIMIT ?3";
     /// What users have said, first things first.
-    FIRST_MESSAGES = concat!("SELECT node_id, metadata_json, content_json", user_messages_after!());
+    FIRST_MESSAGES = concat!("SELECT node_id, metadata_json, ", node_content!(), user_messages_after!());
     RUNS = concat!(
         "SELECT ", run_columns!(), " FROM runs WHERE session_id = ?1 ORDER BY number LIMIT ?2 OFFSET ?3"
     );
@@ -396,9 +407,10 @@ statements! {
         FROM sessions LEFT JOIN search_sessions ON search_sessions.session_id = sessions.session_id
         WHERE sessions.session_id > ?1 AND last_node <> coalesce(search_sessions.indexed, 0)
         ORDER BY sessions.session_id LIMIT ?2";
-    NODES_TO_INDEX = "
-        SELECT node_id, node_seq, agent_id, role, node_type, metadata_json, content_json FROM nodes
-        WHERE session_id = ?1 AND node_seq > ?2 ORDER BY node_seq";
+    NODES_TO_INDEX = concat!(
+        "SELECT node_id, node_seq, agent_id, role, node_type, metadata_json, ", node_content!(), " FROM nodes
+         WHERE session_id = ?1 AND node_seq > ?2 ORDER BY node_seq"
+    );
     NUMBER_SESSION = "
         INSERT INTO search_sessions (session_id, indexed) SELECT session_id, 0 FROM sessions WHERE session_id = ?1
         ON CONFLICT DO NOTHING";

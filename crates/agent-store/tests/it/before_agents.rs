@@ -62,7 +62,7 @@ async fn everything_is_still_there() {
     assert_eq!(ask("PRAGMA integrity_check"), "ok");
     assert_eq!(
         ask("SELECT group_concat(name) FROM schema_migrations"),
-        "initial,archive,rare_events,agents,path_checkpoints"
+        "initial,archive,rare_events,agents,path_checkpoints,long_content"
     );
     // Opening it again changes nothing.
     place.open().await.close().await;

@@ -16,6 +16,7 @@ mod damaged_rows;
 mod deletion;
 mod files;
 mod listing;
+mod long_content;
 mod moved;
 mod ownership;
 mod reads;

@@ -111,3 +111,16 @@ fn a_closed_stdout_is_quiet() {
     output.answer("b");
     assert_eq!(stderr.text(), "");
 }
+
+/// CLI-2, FND-13: a long answer is made ready for a file piece by piece, and comes out as in one piece, wherever a piece ends.
+#[test]
+fn pieces_of_a_long_answer() {
+    for before in PIECE - 4..PIECE + 4 {
+        for middle in ["\r\n", "\r\r\n", "\r", "é", "𝄞", "\u{1b}", "x"] {
+            let answer = format!("{}{middle}{}{middle}", "x".repeat(before), "y".repeat(PIECE));
+            let (stdout, stderr) = (Sink::default(), Sink::default());
+            Output::to(stdout.clone(), stderr, false).answer(&answer);
+            assert!(stdout.text() == without_controls(&answer), "{before} and {middle:?}");
+        }
+    }
+}

@@ -64,7 +64,7 @@ fn every_command_takes_it() {
         world.run(arguments).exits(0);
         let raw = Connection::open(world.home.home.join("sessions.sqlite")).unwrap();
         let version: i64 = raw.query_row("SELECT max(version) FROM schema_migrations", [], |row| row.get(0)).unwrap();
-        assert_eq!(version, 5, "{arguments:?}");
+        assert_eq!(version, 6, "{arguments:?}");
     }
 }
 

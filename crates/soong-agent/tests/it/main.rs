@@ -14,6 +14,7 @@ mod damaged;
 mod folders;
 mod interrupted;
 mod limits;
+mod long_replies;
 mod memory;
 mod messages;
 mod moved;

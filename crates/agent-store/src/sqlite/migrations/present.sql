@@ -82,6 +82,7 @@ CREATE TABLE nodes (
     metadata_json TEXT NOT NULL,
     token_count   INTEGER NOT NULL,
     created_at    TEXT NOT NULL,
+    long_content  BLOB,
     PRIMARY KEY (session_id, node_seq)
 ) STRICT;
 
