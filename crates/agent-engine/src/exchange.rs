@@ -72,7 +72,10 @@ impl Exchange {
             }
         };
         let writes = vec![
-            Write::Event(EventDraft::of(LoopStarted { purpose: Some(self.purpose.to_owned()), mode: None })),
+            Write::Event(EventDraft::of(LoopStarted {
+                purpose: Some(self.purpose.to_owned()),
+                ..LoopStarted::default()
+            })),
             Write::Run(patch(RunStatus::Running)),
             Write::Event(EventDraft::of(ModelStarted { model: body.model.clone(), request: None, turn: Some(1) })),
         ];

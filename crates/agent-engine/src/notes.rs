@@ -1,7 +1,9 @@
 //! The short texts core itself says to the model. They are part of the machine's behaviour, not of the prompt assets: each
 //! belongs to one decision.
 
-use agent_protocol::ToolCall;
+use agent_protocol::{CutCall, CutCause, CutShort, ToolCall};
+
+use crate::words::shortened;
 
 /// Behind a message of the user: the date on their machine when its run began.
 pub(crate) fn today(date: &str) -> String {
@@ -109,6 +111,42 @@ pub(crate) const INTERRUPTED: &str =
 
 /// A call that was not begun when its run was cut short, by the end of the process or of the store (RUN-20).
 pub(crate) const NOT_BEGUN: &str = "not run: the run was cut short before this call began";
+
+/// So many calls of a run that was cut short are named.
+const CUT_CALLS: usize = 8;
+/// No more is said of what one of them does, in tokens.
+const CUT_CALL: u64 = 60;
+
+/// The run before was cut short, and could not say so itself (RUN-20).
+pub(crate) fn cut_short(cut: &CutShort) -> String {
+    let cause = match cut.cause {
+        CutCause::ProcessEnded => "the process ended",
+        CutCause::StorageFailed => "the session could not be stored any more",
+        CutCause::InternalError => "the program had an internal error",
+    };
+    let mut text = format!(
+        "The work on the previous message was cut short: {cause}. What was being written then is not in this conversation, though \
+         the user may have seen some of it."
+    );
+    if cut.calls.is_empty() {
+        return text;
+    }
+    text.push_str(" These calls had begun, and what they did is not known:");
+    for CutCall { tool_name, summary, may_still_run } in cut.calls.iter().take(CUT_CALLS) {
+        text.push_str(&format!("\n- {tool_name}"));
+        if let Some(summary) = summary {
+            text.push_str(&format!(": {}", shortened(summary, CUT_CALL).as_deref().unwrap_or(summary)));
+        }
+        if *may_still_run {
+            text.push_str(" (what it started may still be running)");
+        }
+    }
+    if let more @ 1.. = cut.calls.len().saturating_sub(CUT_CALLS) {
+        text.push_str(&format!("\n- {more} more"));
+    }
+    text.push_str("\nFind out what is there before you make one of them again.");
+    text
+}
 
 /// Children whose process ended (RUN-20).
 pub(crate) fn lost_children(children: &[String]) -> String {

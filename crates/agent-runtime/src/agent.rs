@@ -1,13 +1,14 @@
 //! An agent of a session as long as this process owns the session: what one of its runs leaves to the next.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_engine::{Calibration, CompactMode, Compacted, CompactionPlan, Path};
-use agent_protocol::{AgentId, AgentType, ErrorPayload, RunId, ToolCallId};
+use agent_protocol::{AgentId, AgentType, ErrorPayload, RunId, ToolCallId, ToolStarted};
 use futures::future::{BoxFuture, Shared};
 use tokio_util::sync::DropGuard;
 
+use crate::cut_run::CutRun;
 use crate::seen_files::SeenFiles;
 
 /// Who asked for an agent, or for its run.
@@ -38,10 +39,22 @@ pub(crate) struct CarriedState {
     pub(crate) calibration: Calibration,
     /// Message tokens from which on a summary is asked for ahead of need.
     pub(crate) compaction_floor: u64,
-    /// Which of the calls without a result had begun; unknown for a path that was not read from the store.
-    pub(crate) started: Option<HashSet<ToolCallId>>,
+    /// The calls that the last run had begun, with what each does in a line, if any has no result; unknown for a path that was not
+    /// read from the store.
+    pub(crate) started: Option<HashMap<ToolCallId, Option<String>>>,
     /// Runs of children that were cut short with the process that drove them; the agent's next run is told.
     pub(crate) lost_children: Vec<LostChild>,
+    /// The run before, where it was cut short; the agent's next run is told.
+    pub(crate) cut_short: Option<CutRun>,
+}
+
+impl CarriedState {
+    /// The begun calls that have no result.
+    pub(crate) fn open_calls(&self) -> Vec<ToolStarted> {
+        let Some(started) = &self.started else { return Vec::new() };
+        let open = self.path.unanswered().into_iter();
+        open.filter_map(|(id, tool_name)| Some(ToolStarted { tool_name, summary: started.get(&id)?.clone() })).collect()
+    }
 }
 
 /// A child whose run was cut short.

@@ -176,7 +176,7 @@ impl Launch {
         let agent = &self.context.agent;
         match agent.take_carried() {
             Some(carried) => Ok(carried),
-            None => self.launcher.resume.agent(self.context.session.id(), &agent.id).await,
+            None => self.launcher.resume.root(self.context.session.id(), &agent.id).await,
         }
     }
 
@@ -243,14 +243,15 @@ impl Launch {
         let files = Arc::new(InstructionFiles::new(Arc::new(found), Arc::clone(services.fixed.rules()), changes));
         let result_room = parts.system.result_room();
         let gatherer = Gatherer::new(Arc::new(parts.system), Arc::clone(&files));
-        let CarriedState { path, calibration, compaction_floor, started, lost_children } = begin.carried;
+        let CarriedState { path, calibration, compaction_floor, started, lost_children, cut_short } = begin.carried;
         let mut machine = Run::new(self.limits.clone(), self.context.run_id.clone(), path, calibration)
             .with_compaction_floor(compaction_floor)
             .with_lost_children(lost_children.iter().map(|lost| lost.in_words()).collect())
+            .with_cut_short(cut_short.map(|cut| cut.told(&parts.tools)))
             .with_today((services.settings.today)())
             .with_mode(begin.mode);
         if let Some(started) = started {
-            machine = machine.with_started_calls(started);
+            machine = machine.with_started_calls(started.into_keys().collect());
         }
         let fence = begin.child.as_ref().map_or_else(Fence::new, |child| child.fence.clone());
         let calls = self.calls(parts.tools, fence).with_instructions(files).with_result_room(result_room);

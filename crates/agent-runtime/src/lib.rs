@@ -17,6 +17,7 @@ mod caught;
 mod children;
 mod compaction;
 mod context;
+mod cut_run;
 mod definitions;
 mod deltas;
 mod driver;

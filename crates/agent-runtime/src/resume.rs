@@ -1,13 +1,13 @@
 //! Where the conversation of an agent stands in the store: read when a session is claimed, and where a run left nothing in
 //! memory.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use agent_engine::{Calibration, Omitted, PINNED, Path, Sayings, WISH_WORDS, is_wish};
 use agent_protocol::{
     AgentId, AgentStatus, AgentType, ContentBlock, ContextBuilt, ErrorCode, ErrorPayload, EventType, ModelStarted,
-    Node, NodeId, NodeType, RunId, RunStatus, SessionId, ToolCallId, path_from_text,
+    Node, NodeId, NodeType, RunId, RunStatus, RuntimeEvent, SessionId, ToolCallId, ToolStarted, path_from_text,
 };
 use agent_store::{
     ClaimedSession, Commit, LastContext, Lease, Recent, RecentPath, RecentWords, RunInfo, SessionStore, StoreError,
@@ -15,6 +15,7 @@ use agent_store::{
 };
 
 use crate::agent::{Agent, CarriedState, LostChild};
+use crate::cut_run::{CutRun, INTERRUPTED};
 use crate::error::RuntimeError;
 use crate::failed_run::failed;
 use crate::owned::OwnedSession;
@@ -78,16 +79,24 @@ impl Resume {
         let seen = SeenFiles::stored(root.clone(), Arc::clone(&files), loaded.file_versions);
         let calibration = self.calibration(loaded.last_context.as_ref());
         let carried = self.path(id, loaded.row.active_node_id.as_ref(), calibration).await?;
-        let carried = CarriedState { lost_children, ..carried };
+        let carried = CarriedState { lost_children, cut_short: self.cut_short(id, &carried).await, ..carried };
         let root = Agent::new(root.clone(), loaded.row.agent_type, None, Arc::new(seen), Some(carried));
         Ok(OwnedSession::new(lease, row.cwd, root, files))
     }
 
-    /// The conversation of an agent as it is stored now.
-    pub(crate) async fn agent(&self, session: &SessionId, agent: &AgentId) -> Result<CarriedState, StoreError> {
-        let loaded = self.store.load_agent(session, agent).await?;
+    /// The conversation of a session's own agent as it is stored now.
+    pub(crate) async fn root(&self, session: &SessionId, root: &AgentId) -> Result<CarriedState, StoreError> {
+        let loaded = self.store.load_agent(session, root).await?;
         let calibration = self.calibration(loaded.last_context.as_ref());
-        self.path(session, loaded.row.active_node_id.as_ref(), calibration).await
+        let carried = self.path(session, loaded.row.active_node_id.as_ref(), calibration).await?;
+        Ok(CarriedState { cut_short: self.cut_short(session, &carried).await, ..carried })
+    }
+
+    /// The last run of a session's own agent, where it was cut short. One that cannot be read tells nothing here: it is told where it
+    /// is looked at, and does not keep the conversation from going on.
+    async fn cut_short(&self, session: &SessionId, carried: &CarriedState) -> Option<CutRun> {
+        let run = self.store.last_run(session).await.ok()??;
+        CutRun::of(&run, carried.open_calls())
     }
 
     /// What a child inherits of its parent's conversation: all up to `leaf`, and what was learned about the model's counts.
@@ -158,16 +167,18 @@ impl Resume {
         learned().unwrap_or_default()
     }
 
-    /// The calls of a run that had begun.
-    async fn started_calls(&self, run: &RunId) -> Result<HashSet<ToolCallId>, StoreError> {
-        let mut started = HashSet::new();
+    /// The calls of a run that had begun, with what each does.
+    async fn started_calls(&self, run: &RunId) -> Result<HashMap<ToolCallId, Option<String>>, StoreError> {
+        let mut started = HashMap::new();
         let mut after = 0;
         loop {
             let events = self.store.run_events(run, after, PAGE).await?;
             let Some(last) = events.last().and_then(|event| event.run_seq) else { return Ok(started) };
             after = last;
             let begun = events.into_iter().filter(|event| event.event_type == EventType::ToolStarted);
-            started.extend(begun.filter_map(|event| event.tool_call_id));
+            // What cannot be read of it is told where it is looked at; that the call had begun is known.
+            let summary = |event: &RuntimeEvent| event.read::<ToolStarted>().ok().and_then(|started| started.summary);
+            started.extend(begun.filter_map(|event| Some((event.tool_call_id.clone()?, summary(&event)))));
         }
     }
 
@@ -216,5 +227,5 @@ fn interrupted(status: RunStatus) -> ErrorPayload {
         RunStatus::Queued => "process ended while the run was queued: its message was not sent to the model",
         _ => "process ended during the run",
     };
-    ErrorPayload::new(ErrorCode::InternalError, message).detail("kind", "interrupted")
+    ErrorPayload::new(ErrorCode::InternalError, message).detail("kind", INTERRUPTED)
 }

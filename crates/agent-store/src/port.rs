@@ -52,6 +52,9 @@ pub trait SessionStore: Send + Sync {
     /// [`StoreError::NotInSession`] if the session has no such agent.
     fn load_agent(&self, session_id: &SessionId, agent_id: &AgentId) -> StoreFuture<'_, LoadedAgent>;
 
+    /// The run of a session's root agent that began last, if one has.
+    fn last_run(&self, session_id: &SessionId) -> StoreFuture<'_, Option<RunInfo>>;
+
     /// A node, if there is one.
     fn node(&self, node_id: &NodeId) -> StoreFuture<'_, Option<Node>>;
 

@@ -2,8 +2,8 @@
 
 use agent_core::event::PayloadError;
 use agent_core::event::{
-    CallEnd, CompactCompleted, CompactFailed, ExtractionReason, MemoryExtractionCompleted, MemoryExtractionFailed,
-    ModelFailed, ModelRetry, ResultKind, RunEnd,
+    CallEnd, CompactCompleted, CompactFailed, CutCause, CutShort, ExtractionReason, MemoryExtractionCompleted,
+    MemoryExtractionFailed, ModelFailed, ModelRetry, ResultKind, RunEnd,
 };
 use agent_core::message::Object;
 use agent_core::runtime::RunStatus;
@@ -38,6 +38,9 @@ pub(crate) fn outcome(end: &CallEnd) -> (&'static str, Colour, String) {
     };
     (mark, colour, line)
 }
+
+/// So many calls of a run that was cut short are named.
+const CUT_CALLS: usize = 4;
 
 /// Before each line of what a command printed.
 pub(crate) const OUTPUT: &str = "       | ";
@@ -98,6 +101,28 @@ pub(crate) fn how_it_ended(status: RunStatus) -> Option<&'static str> {
 /// Of a command that ran: a code that is not 0 is a result and no failure, but nothing to call "ok" either (RUN-13).
 fn exit_code(end: &CallEnd) -> i64 {
     end.metadata.get("exit_code").and_then(|code| code.as_i64()).unwrap_or(0)
+}
+
+/// That the run before was cut short, and what may still be running of it.
+pub(crate) fn cut_short(cut: &CutShort) -> Vec<String> {
+    let how = match cut.cause {
+        CutCause::ProcessEnded => "its process ended",
+        CutCause::StorageFailed => "the session could not be stored any more",
+        CutCause::InternalError => "soong-agent had an internal error",
+    };
+    let mut lines = vec![format!("the last run was cut short: {how}; the model is told")];
+    lines.extend(cut.calls.iter().take(CUT_CALLS).map(|call| {
+        let what = call_line(&call.tool_name, call.summary.as_deref());
+        if call.may_still_run {
+            format!("it may still be running: {what}")
+        } else {
+            format!("it may have been done: {what}")
+        }
+    }));
+    if let more @ 1.. = cut.calls.len().saturating_sub(CUT_CALLS) {
+        lines.push(format!("{more} more calls had begun: soong-agent replay last"));
+    }
+    lines
 }
 
 /// That the model is asked again.

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use agent_core::event::PayloadError;
 use agent_core::event::{
-    CallEnd, CompactFailed, CompactMode, CompactStarted, MessageCompleted, MessageDelta, ModelFailed, ModelRetry,
-    ModelStarted, ResultKind, RunEnd, ToolProgress, ToolStarted,
+    CallEnd, CompactFailed, CompactMode, CompactStarted, LoopStarted, MessageCompleted, MessageDelta, ModelFailed,
+    ModelRetry, ModelStarted, ResultKind, RunEnd, ToolProgress, ToolStarted,
 };
 use agent_core::id::{NodeId, SessionId};
 use agent_core::runtime::RunResult;
@@ -71,7 +71,12 @@ impl<'o> View<'o> {
 
     fn show(&mut self, event: &RuntimeEvent) -> Result<(), PayloadError> {
         match event.event_type {
-            EventType::LoopStarted => self.status.begin(format!("waiting for {}", self.model), Instant::now()),
+            EventType::LoopStarted => {
+                if let Some(cut) = event.read::<LoopStarted>()?.cut_short {
+                    lines::cut_short(&cut).iter().for_each(|line| self.note(line));
+                }
+                self.status.begin(format!("waiting for {}", self.model), Instant::now());
+            }
             EventType::ModelStarted => {
                 self.model = event.read::<ModelStarted>()?.model;
                 self.status.begin(format!("waiting for {}", self.model), Instant::now());

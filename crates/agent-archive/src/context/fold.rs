@@ -78,7 +78,7 @@ impl Fold {
     fn begin(&mut self, event: &RuntimeEvent, entries: &mut Vec<ContextEntry>) -> Result<(), PayloadError> {
         let Some(run_id) = &event.run_id else { return Ok(()) };
         self.settle(entries);
-        let LoopStarted { purpose, mode } = event.read()?;
+        let LoopStarted { purpose, mode, .. } = event.read()?;
         self.runs += u64::from(purpose.is_none());
         self.run = Some(run_id.clone());
         self.turn = None;

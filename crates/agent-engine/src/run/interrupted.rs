@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use agent_protocol::{ToolCall, ToolCallId};
+use agent_protocol::{CutShort, ToolCall, ToolCallId};
 
 use super::tools::{Called, cancelled};
 use super::{Out, Run};
@@ -25,6 +25,13 @@ impl Run {
     #[must_use]
     pub fn with_lost_children(mut self, children: Vec<String>) -> Self {
         self.lost_children = children;
+        self
+    }
+
+    /// Says that the agent's run before was cut short without a word to the model, which is told with this run's first request.
+    #[must_use]
+    pub fn with_cut_short(mut self, cut_short: Option<CutShort>) -> Self {
+        self.cut_short = cut_short;
         self
     }
 

@@ -6,6 +6,7 @@ use super::script_testing::Script;
 use super::world_testing::{Dice, Figures, Rates, World};
 use super::*;
 use crate::notes;
+use agent_protocol::{CutCall, CutCause, CutShort, EventPayload, EventType};
 
 /// The results that the next run gives after a script that breaks off, with these calls written down as begun.
 fn answers(script: &str, started: Option<&[&str]>) -> Vec<String> {
@@ -58,6 +59,49 @@ fn twins_of_a_call_that_began() {
             "tool<error c: not run: the run>"
         ]
     );
+}
+
+/// RUN-20, RUN-21: a run that follows one that was cut short says so once, in front of its message: what cut it short, and which
+/// calls had begun of which nobody knows what they did. Its first event says the same.
+#[test]
+fn a_run_that_was_cut_short_is_told() {
+    let call = |tool: &str, summary: Option<&str>, may_still_run| CutCall {
+        tool_name: tool.to_owned(),
+        summary: summary.map(str::to_owned),
+        may_still_run,
+    };
+    let long = "word ".repeat(500);
+    let many = (0..20).map(|n| call(&format!("tool_{n}"), None, false)).collect();
+    for (cause, says) in [
+        (CutCause::ProcessEnded, "cut short: the process ended. "),
+        (CutCause::StorageFailed, "cut short: the session could not be stored any more. "),
+        (CutCause::InternalError, "cut short: the program had an internal error. "),
+    ] {
+        for (calls, lines) in [
+            (vec![], vec![]),
+            (vec![call("write", Some("a.txt"), false)], vec!["- write: a.txt"]),
+            (
+                vec![call("sh", Some("make all"), true), call("write", None, false)],
+                vec!["- sh: make all (what it started may still be running)", "- write"],
+            ),
+            (vec![call("sh", Some(&long), true)], vec![]),
+            (Vec::clone(&many), vec!["- tool_0", "- tool_7", "- 12 more"]),
+        ] {
+            let mut script = Script::new();
+            let cut = CutShort { run_id: RunId::parse("run_before").unwrap(), cause, calls };
+            script.run = script.run.with_cut_short(Some(cut.clone()));
+            script.play("start two; sources; text done; start three; sources");
+            let nodes = script.run.path().nodes();
+            let said: Vec<_> = nodes.iter().filter_map(|node| node.message.content[0].as_text()).collect();
+            assert!(said[0].contains(says) && said[1].contains("two"), "{said:?}");
+            assert_eq!(said[0].contains("had begun"), !cut.calls.is_empty(), "{said:?}");
+            lines.iter().for_each(|line| assert!(said[0].lines().any(|said| said == *line), "{line}: {said:?}"));
+            assert!(said[0].len() < 1_000 && said[1..].iter().all(|text| !text.contains("cut short")), "{said:?}");
+            let begun: Vec<_> = script.events.iter().filter(|it| it.event_type == EventType::LoopStarted).collect();
+            let wanted = LoopStarted { cut_short: Some(cut), ..LoopStarted::default() };
+            assert_eq!(begun[0].payload, wanted.into_object());
+        }
+    }
 }
 
 /// RUN-14: a call of any class is written down as begun before it runs.

@@ -34,6 +34,7 @@ use crate::compose::in_context;
 use crate::cut::CompactionPlan;
 use crate::loops::LoopWindow;
 use crate::marks::keys;
+use crate::notes;
 use crate::numbers::{CommitNo, JobNo, RequestNo};
 use crate::outcome::{Outcome, ResultKind};
 use crate::path::{Path, PathNode};
@@ -83,6 +84,7 @@ impl Run {
             commits: Commits::default(),
             started_calls: None,
             lost_children: Vec::new(),
+            cut_short: None,
             today: None,
             mode: RunMode::Normal,
         }
@@ -290,10 +292,15 @@ impl Run {
             return;
         }
         let mode = Some(self.mode).filter(|mode| *mode != RunMode::Normal);
-        out.event(EventDraft::of(LoopStarted { purpose: None, mode }));
+        let cut_short = self.cut_short.take();
+        let note = cut_short.as_ref().map(notes::cut_short);
+        out.event(EventDraft::of(LoopStarted { purpose: None, mode, cut_short }));
         out.writes.push(Write::Run(self.patch(RunStatus::Running)));
         self.answer_interrupted(out);
         self.tell_of_lost_children(out);
+        if let Some(note) = note {
+            self.note(&note, out);
+        }
         let today = self.today.take().map(|date| (keys::TODAY.to_owned(), date.into()));
         let node = self.append(Role::User, NodeType::Message, content, today.into_iter().collect(), out);
         out.event(EventDraft::of(MessageCreated { role: Role::User }).node(&node));

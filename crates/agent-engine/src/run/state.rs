@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use agent_protocol::{EndReason, ErrorPayload, EventDraft, NodeId, RunId, RunMode, ToolCallId, Usage};
+use agent_protocol::{CutShort, EndReason, ErrorPayload, EventDraft, NodeId, RunId, RunMode, ToolCallId, Usage};
 
 use super::commits::Commits;
 use super::counts::Counts;
@@ -55,6 +55,8 @@ pub struct Run {
     pub(super) started_calls: Option<HashSet<ToolCallId>>,
     /// Children of earlier runs that were cut short, in words.
     pub(super) lost_children: Vec<String>,
+    /// The agent's run before, where it was cut short.
+    pub(super) cut_short: Option<CutShort>,
     /// The user's date, until the message that begins the run is made.
     pub(super) today: Option<String>,
     /// How the run works.

@@ -29,6 +29,11 @@ pub(super) fn run(conn: &Connection, run_id: &RunId) -> Outcome<Option<RunInfo>>
     first(conn, sql::RUN, [run_id.as_str()], decode::run)
 }
 
+/// The run of a session's root agent that began last.
+pub(super) fn last_run(conn: &Connection, session_id: &SessionId) -> Outcome<Option<RunInfo>> {
+    first(conn, sql::LAST_RUN, [session_id.as_str()], decode::run)
+}
+
 pub(super) fn unfinished_runs(conn: &Connection, session_id: &SessionId) -> Outcome<Vec<RunInfo>> {
     all(conn, sql::UNFINISHED_RUNS, [session_id.as_str()], decode::run)
 }

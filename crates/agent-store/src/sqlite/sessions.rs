@@ -48,6 +48,11 @@ impl SessionStore for SqliteStore {
         Box::pin(self.readers.read("read an agent", move |conn| agents::load(conn, &session_id, &agent_id)))
     }
 
+    fn last_run(&self, session_id: &SessionId) -> StoreFuture<'_, Option<RunInfo>> {
+        let session_id = session_id.clone();
+        Box::pin(self.readers.read("read a session's last run", move |conn| read::last_run(conn, &session_id)))
+    }
+
     fn node(&self, node_id: &NodeId) -> StoreFuture<'_, Option<Node>> {
         let node_id = node_id.clone();
         Box::pin(self.readers.read("read a node", move |conn| read::node(conn, &node_id)))

@@ -257,6 +257,10 @@ statements! {
         "SELECT ", run_columns!(), " FROM runs INDEXED BY runs_of_session
          WHERE session_id = ?1 AND status IN ('queued', 'pending', 'running') ORDER BY number"
     );
+    LAST_RUN = concat!(
+        "SELECT ", run_columns!(), " FROM runs
+         WHERE run_id = (SELECT last_run_id FROM sessions WHERE session_id = ?1) AND session_id = ?1"
+    );
     ARTIFACT = concat!("SELECT ", artifact_columns!(), " FROM artifacts WHERE artifact_id = ?1");
     /// A parent always has the smaller place: the walk ends, whatever a damaged file holds.
     SPINE = "

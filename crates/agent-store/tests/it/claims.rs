@@ -1,9 +1,9 @@
 //! What a claim brings, and what a run of an agent begins with.
 
-use agent_protocol::{AgentId, EventDraft, EventType, RunStatus};
+use agent_protocol::{AgentId, EventDraft, EventType, RunStatus, SessionId};
 use agent_store::{ClaimedSession, SessionArchive, SessionStore, StoreError, Write};
 
-use crate::support::{Internal, Place, Writing, event, fact, session_id, stands};
+use crate::support::{Internal, Place, Writing, event, fact, new_session, session_id, stands};
 
 /// RUN-4, RUN-20: a claim brings what its new owner needs at once.
 #[tokio::test]
@@ -134,4 +134,23 @@ async fn children_are_the_runs_of_agents_a_run_made() {
         let children = store.children(run).await.unwrap();
         assert_eq!(children.iter().map(|run| run.run_id.as_str()).collect::<Vec<_>>(), expected);
     }
+}
+
+/// RUN-20: the run of the session's own agent that began last, however it stands; runs that wait, and those of other agents, are none.
+#[tokio::test]
+async fn the_last_run_that_began() {
+    let place = Place::new("last-run");
+    let store = place.open().await;
+    let last = async |session: &SessionId| store.last_run(session).await.unwrap().map(|run| (run.run_id, run.status));
+    let lease = store.create_session(new_session("sess_none")).await.unwrap();
+    assert_eq!(last(lease.session_id()).await, None);
+    let writing = Writing::begin(&store, "1").await;
+    let first = writing.run.clone();
+    assert_eq!(last(writing.session()).await, Some((first.clone(), RunStatus::Running)));
+    let internal = Internal::new(&writing, "compact", RunStatus::Running);
+    store.commit(&writing.lease, internal.commit(internal.rows.clone())).await.unwrap();
+    store.commit(&writing.lease, writing.commit(vec![stands(RunStatus::Failed)])).await.unwrap();
+    assert_eq!(last(writing.session()).await, Some((first, RunStatus::Failed)));
+    let writing = writing.next_run(&store, "2").await;
+    assert_eq!(last(writing.session()).await, Some((writing.run.clone(), RunStatus::Running)));
 }

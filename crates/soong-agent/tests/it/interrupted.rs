@@ -84,6 +84,79 @@ fn killed_while_a_command_runs() {
     }
 }
 
+/// RUN-20: however a run ends hard, the next one's model is told that it was cut short, once, and with which calls it may have done
+/// something; so is the person, in one line and one for each call. A run that ended itself is not told of.
+#[test]
+fn hard_ends_are_told() {
+    /// How a run ends.
+    enum End {
+        Killed,
+        InterruptedTwice,
+        Interrupted,
+        Completed,
+    }
+    let looks = || vec![calls(Call::new("code.list_dir", json!({}))), Reply::hang()];
+    let command = || vec![Reply::empty().calls([sh(": >started; exec sleep 300")])];
+    for (end, replies, answers, told, line) in [
+        (End::Killed, vec![Reply::hang()], "", "the process ended", ""),
+        (
+            End::Killed,
+            command(),
+            "1\n",
+            "(what it started may still be running)",
+            "it may still be running: code.run_command",
+        ),
+        (
+            End::InterruptedTwice,
+            command(),
+            "1\n",
+            "(what it started may still be running)",
+            "it may still be running: ",
+        ),
+        (End::Killed, looks(), "", "the process ended", ""),
+        (End::Interrupted, vec![Reply::hang()], "", "", ""),
+        (End::Completed, vec![Reply::text("Done.")], "", "", ""),
+    ] {
+        let world = World::new("hard_ends");
+        let started = world.home.project.join("started");
+        let requests = replies.len();
+        world.server.script(replies);
+        let mut running = Running::asked(world.agent(["run", "Work."]));
+        running.types(answers.as_bytes());
+        match end {
+            End::Completed => {}
+            _ if answers.is_empty() => world.is_answering(requests - 1),
+            _ => wait_until("the command has started", || started.exists()),
+        }
+        match end {
+            End::Killed => running.signal(Signal::KILL),
+            End::Interrupted => running.signal(Signal::INT),
+            End::InterruptedTwice => {
+                running.signal(Signal::INT);
+                running.says("stopping; once more quits at once").signal(Signal::INT);
+            }
+            End::Completed => {}
+        }
+        running.ends();
+        let session = &world.sessions()[0];
+        for round in 0..2 {
+            world.server.push(Reply::text("Still here."));
+            let ended = world.run(&["run", "--session-id", session, "Are you there?"]).exits(0).answers("Still here.");
+            let request = world.server.requests().pop().unwrap().body.to_string();
+            let said = request.matches("The work on the previous message was cut short").count();
+            assert_eq!(said, usize::from(!told.is_empty()), "{told}: {request}");
+            assert!(request.contains(told), "{told}: {request}");
+            let is_told = round == 0 && !told.is_empty();
+            let first = "the last run was cut short: its process ended; the model is told";
+            assert_eq!(ended.stderr.contains(first), is_told, "{}", ended.stderr);
+            let about = ["it may still be running: ", "it may have been done: "]
+                .map(|about| ended.stderr.matches(about).count());
+            assert_eq!(about.iter().sum::<usize>(), usize::from(is_told && !line.is_empty()), "{}", ended.stderr);
+            assert!(!is_told || ended.stderr.contains(line), "{}", ended.stderr);
+        }
+    }
+}
+
 /// RUN-20: killed at the question: nothing was written, and the next run is asked anew.
 #[test]
 fn killed_at_the_question() {

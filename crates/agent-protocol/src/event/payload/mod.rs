@@ -36,8 +36,8 @@ pub use model::{
 };
 pub use permission::{PermissionFailed, PermissionRequested, PermissionResolved};
 pub use run::{
-    CancelTimeout, ErrorReported, Estimates, LoopAborted, LoopCompleted, LoopFailed, LoopStarted, RunCancelled,
-    RunDequeued, RunEnd, RunQueued,
+    CancelTimeout, CutCall, CutCause, CutShort, ErrorReported, Estimates, LoopAborted, LoopCompleted, LoopFailed,
+    LoopStarted, RunCancelled, RunDequeued, RunEnd, RunQueued,
 };
 pub use schema::{EventSchema, event_index, event_schemas};
 pub use tool::{CallEnd, ResultKind, ToolCompleted, ToolDenied, ToolFailed, ToolProgress, ToolStarted};

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::contract::{EventPayload, payloads};
-use crate::{EndReason, ErrorPayload, EventType, NodeId, PayloadError, RunMode, RuntimeEvent, Usage};
+use crate::run::stored_enum;
+use crate::{EndReason, ErrorPayload, EventType, NodeId, PayloadError, RunId, RunMode, RuntimeEvent, Usage};
 
 /// A message waits for the session's earlier runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +31,46 @@ pub struct LoopStarted {
     /// How it works; absent in normal mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<RunMode>,
+    /// The agent's run before it, where that was cut short without a word to the model (RUN-20).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<CutShort>,
+}
+
+stored_enum! {
+    /// What cut a run short.
+    CutCause {
+        /// The process ended.
+        ProcessEnded = "process_ended",
+        /// The session could not be stored any more.
+        StorageFailed = "storage_failed",
+        /// An error in core.
+        InternalError = "internal_error",
+    }
+}
+
+/// A run that was cut short.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CutShort {
+    /// The run.
+    pub run_id: RunId,
+    /// What cut it short.
+    pub cause: CutCause,
+    /// Its calls that had begun and that may have changed something; what they did is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CutCall>,
+}
+
+/// A call whose outcome was not stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CutCall {
+    /// Canonical name of the tool.
+    pub tool_name: String,
+    /// What the call does, in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Whether a program that it started may still be running.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_still_run: bool,
 }
 
 /// The model answered without calling a tool.

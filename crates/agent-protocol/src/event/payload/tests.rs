@@ -124,8 +124,28 @@ fn every_payload_is_written_and_read() {
     golden.is(RunDequeued {}, "{}");
     golden.is(RunCancelled {}, "{}");
     golden.is(LoopStarted::default(), "{}");
-    golden.is(LoopStarted { purpose: Some("compact".to_owned()), mode: None }, r#"{"purpose":"compact"}"#);
-    golden.is(LoopStarted { purpose: None, mode: Some(RunMode::Orchestrator) }, r#"{"mode":"orchestrator"}"#);
+    let purpose = Some("compact".to_owned());
+    golden.is(LoopStarted { purpose, ..LoopStarted::default() }, r#"{"purpose":"compact"}"#);
+    let mode = Some(RunMode::Orchestrator);
+    golden.is(LoopStarted { mode, ..LoopStarted::default() }, r#"{"mode":"orchestrator"}"#);
+    let call = |summary: Option<&str>, may_still_run| CutCall {
+        tool_name: "t".to_owned(),
+        summary: summary.map(str::to_owned),
+        may_still_run,
+    };
+    for (cause, calls, text) in [
+        (CutCause::ProcessEnded, vec![], r#""cause":"process_ended""#),
+        (CutCause::StorageFailed, vec![call(None, false)], r#""cause":"storage_failed","calls":[{"tool_name":"t"}]"#),
+        (
+            CutCause::InternalError,
+            vec![call(Some("x"), true)],
+            r#""cause":"internal_error","calls":[{"tool_name":"t","summary":"x","may_still_run":true}]"#,
+        ),
+    ] {
+        let cut_short = Some(CutShort { run_id: RunId::parse("run_1").unwrap(), cause, calls });
+        let wanted = format!(r#"{{"cut_short":{{"run_id":"run_1",{text}}}}}"#);
+        golden.is(LoopStarted { cut_short, ..LoopStarted::default() }, &wanted);
+    }
     let estimates = Estimates {
         calls: 2,
         mean_error_percent: Some(1.5),
