@@ -88,6 +88,13 @@ impl RunHandle {
         result
     }
 
+    /// For how long the run has been waiting for the store, such as while another program has the database locked; `None` where it is
+    /// not waiting.
+    #[must_use]
+    pub fn waits_for_store(&self) -> Option<Duration> {
+        self.started.live.storing.waiting()
+    }
+
     /// Asks the run to stop and does not wait; its end is in its events.
     pub fn stop(&self) {
         self.started.cancel.cancel();

@@ -48,6 +48,7 @@ mod session_files;
 mod sessions;
 mod settings;
 mod sources;
+mod storing;
 mod tools;
 mod worker_pools;
 

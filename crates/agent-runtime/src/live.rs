@@ -18,6 +18,8 @@ use agent_redact::within::in_object;
 use agent_store::{SessionStore, StoreError};
 use tokio::sync::Notify;
 
+use crate::storing::Storing;
+
 /// Stored events kept in memory per run.
 const TAIL: usize = 256;
 /// Pending text of finished messages kept in memory per run, in bytes.
@@ -38,6 +40,8 @@ pub(crate) struct Live {
     run_id: RunId,
     /// What is not shown of events and errors.
     pub(crate) patterns: SecretPatterns,
+    /// What is to be stored and is not yet.
+    pub(crate) storing: Storing,
     /// Whether anybody will ever watch: for others no deltas are kept.
     is_watched: bool,
     state: Mutex<State>,
@@ -84,7 +88,15 @@ struct MessageText {
 
 impl Live {
     pub(crate) fn new(session_id: SessionId, run_id: RunId, patterns: SecretPatterns) -> Self {
-        Self { session_id, run_id, patterns, is_watched: true, state: Mutex::default(), news: Notify::new() }
+        Self {
+            session_id,
+            run_id,
+            patterns,
+            storing: Storing::default(),
+            is_watched: true,
+            state: Mutex::default(),
+            news: Notify::new(),
+        }
     }
 
     /// For a run that nobody watches: what it stores is seen in replay.

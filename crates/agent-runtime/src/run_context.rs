@@ -34,7 +34,9 @@ impl RunContext {
     /// A lock around both steps would not do: the driver does not poll its jobs while it waits for its own commit.
     pub(crate) async fn commit(&self, writes: Vec<Write>) -> Result<Vec<RuntimeEvent>, StoreError> {
         let commit = Commit { agent_id: self.agent.id.clone(), run_id: self.run_id.clone(), writes };
+        let under_way = self.live.storing.begin();
         let committed = self.owned.commit(&*self.store, commit).await?;
+        drop(under_way);
         self.live.stored(&committed.events);
         Ok(committed.events)
     }

@@ -28,8 +28,13 @@ use crate::signals::{Signals, survive_file_size_limit, watch_from_outside};
 use crate::stored::{self, Which, opening};
 use crate::view::View;
 
+/// What is said in the middle of a run.
+const STORING: &str = "waiting for the session database: another program may have it locked, or its disk is slow";
+
 /// How often the status line is drawn.
 const TICK: Duration = Duration::from_millis(120);
+/// How often it is looked at what is waited for, where there is none.
+const SLOW_TICK: Duration = Duration::from_millis(500);
 /// How long is waited for what goes on beside a run that is over (MEM-9).
 const AFTERWARDS: Duration = Duration::from_secs(3);
 
@@ -197,6 +202,7 @@ async fn drive(
         questions,
         told_why_nobody_is_asked: false,
         told_what_files_are_wrong: false,
+        told_of_the_store: false,
         cancelled_by: None,
         leaving: false,
         last: None,
@@ -217,6 +223,8 @@ struct Face<'o> {
     told_why_nobody_is_asked: bool,
     /// That as well.
     told_what_files_are_wrong: bool,
+    /// The run waits for the store, and that was said.
+    told_of_the_store: bool,
     cancelled_by: Option<u8>,
     /// The user cancelled twice.
     leaving: bool,
@@ -227,7 +235,8 @@ struct Face<'o> {
 impl Face<'_> {
     /// Until the run has ended, or must be left.
     async fn watch(&mut self, agent: &AgentRuntime, mut events: EventStream) -> Result<(), Failure> {
-        let mut ticks = tokio::time::interval(TICK);
+        let is_live = self.view.output.style.live;
+        let mut ticks = tokio::time::interval(if is_live { TICK } else { SLOW_TICK });
         while !self.leaving {
             tokio::select! {
                 biased;
@@ -243,10 +252,23 @@ impl Face<'_> {
                     Err(error) => return Err(Failure::failed(format!("the run cannot be watched any further: {error}"))),
                 },
                 Some(question) = self.questions.recv() => self.ask(question).await,
-                _ = ticks.tick(), if self.view.output.style.live => self.view.tick(),
+                _ = ticks.tick() => self.tick(is_live),
             }
         }
         Ok(())
+    }
+
+    /// Time has passed: what is waited for is said, each time once.
+    fn tick(&mut self, is_live: bool) {
+        let waits = self.run.waits_for_store().is_some_and(|waiting| waiting >= stored::SILENT);
+        if waits && !self.told_of_the_store {
+            self.view.note(STORING);
+        }
+        self.told_of_the_store = waits;
+        self.view.say_if_silent();
+        if is_live {
+            self.view.tick();
+        }
     }
 
     /// Before the first request, which is made of what could be read.

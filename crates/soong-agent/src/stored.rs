@@ -38,7 +38,9 @@ pub(crate) fn look(
 }
 
 /// After so long it is said what is waited for.
-const SILENT: Duration = Duration::from_secs(2);
+pub(crate) const SILENT: Duration = Duration::from_secs(2);
+/// What is said then.
+const WAITING: &str = "waiting for the session database: another program may have it locked";
 
 /// Waits for the database. Another program may have it locked, for longer than a person waits without a word.
 pub(crate) async fn opening<T>(work: impl Future<Output = T>, output: &mut Output) -> T {
@@ -48,7 +50,7 @@ pub(crate) async fn opening<T>(work: impl Future<Output = T>, output: &mut Outpu
         opened = &mut work => return opened,
         () = tokio::time::sleep(SILENT) => {}
     }
-    output.note("waiting for the session database: another program may have it locked");
+    output.note(WAITING);
     work.await
 }
 

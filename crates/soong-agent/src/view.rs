@@ -1,6 +1,6 @@
 //! What people see of a run (CLI-2).
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use agent_core::event::PayloadError;
 use agent_core::event::{
@@ -31,7 +31,12 @@ pub(crate) struct View<'o> {
     beside_calls: Option<(NodeId, String)>,
     /// Calls that were not allowed.
     denied: u64,
+    /// When the last text of a message came that has not ended, unless that nothing follows was said.
+    said_at: Option<Instant>,
 }
+
+/// After so long without more of an answer that is said.
+const SILENT: Duration = Duration::from_secs(10);
 
 impl<'o> View<'o> {
     pub(crate) fn new(output: &'o mut Output) -> Self {
@@ -43,6 +48,15 @@ impl<'o> View<'o> {
             pending: String::new(),
             beside_calls: None,
             denied: 0,
+            said_at: None,
+        }
+    }
+
+    /// Nothing may follow the beginning of an answer for a long time, and no status line stands behind it.
+    pub(crate) fn say_if_silent(&mut self) {
+        if self.said_at.take_if(|said_at| said_at.elapsed() >= SILENT).is_some() {
+            let line = format!("{} has sent nothing to show for {} s; still waiting", self.model, SILENT.as_secs());
+            self.note(&line);
         }
     }
 
@@ -120,6 +134,7 @@ impl<'o> View<'o> {
     fn delta(&mut self, text: &str) {
         self.settle();
         self.status.end();
+        self.said_at = Some(Instant::now());
         if self.output.answer_on_terminal {
             self.output.answer(text);
         } else {
@@ -128,6 +143,7 @@ impl<'o> View<'o> {
     }
 
     fn message_completed(&mut self, completed: &MessageCompleted, node: Option<&NodeId>) {
+        self.said_at = None;
         let is_answer = completed.tool_calls == Some(0);
         let pending = std::mem::take(&mut self.pending);
         self.beside_calls =
@@ -149,6 +165,7 @@ impl<'o> View<'o> {
 
     /// A broken answer that is asked for again is marked, so that nobody takes its beginning for the answer (RUN-23).
     fn model_failed(&mut self, failed: &ModelFailed) {
+        self.said_at = None;
         if failed.will_retry == Some(true) {
             self.note(&lines::broken_off(failed));
             self.status.begin(format!("waiting for {}", self.model), Instant::now());
@@ -236,3 +253,6 @@ impl<'o> View<'o> {
 fn is_waited_for(mode: Option<CompactMode>) -> bool {
     mode == Some(CompactMode::Recovery)
 }
+
+#[cfg(test)]
+mod tests;

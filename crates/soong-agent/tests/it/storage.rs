@@ -116,6 +116,25 @@ fn a_locked_database_is_said() {
     running.ends().exits(0).answers("Hello again.");
 }
 
+/// FND-72: the same in the middle of a run: once for each time, and the run goes on when the lock is gone.
+#[test]
+fn a_database_locked_in_the_middle() {
+    let world = World::new("locked_middle");
+    world.session("hi", "Hello.");
+    let (reply, gate) = Reply::text("Hello again.").chunks(3).gated();
+    world.server.push(reply);
+    let running = Running::start(world.agent(["run", "hi"]));
+    world.is_answering(1);
+    let other = rusqlite::Connection::open(world.home.home.join("sessions.sqlite")).unwrap();
+    other.busy_timeout(std::time::Duration::from_secs(20)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    gate.release(100);
+    running.says("waiting for the session database");
+    other.execute_batch("ROLLBACK").unwrap();
+    let ended = running.ends().exits(0).answers("Hello again.");
+    assert_eq!(ended.stderr.matches("waiting for the session database").count(), 1, "{}", ended.stderr);
+}
+
 /// RUN-21: a home that cannot be written.
 #[test]
 fn a_home_that_cannot_be_written() {
