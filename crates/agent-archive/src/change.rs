@@ -64,6 +64,15 @@ impl Archive {
         self.told(self.archive.delete_remains(id).await)
     }
 
+    /// Removes the files of a session that is about to be deleted. It writes nothing: on a full disk it makes the room that
+    /// [`Self::delete_session`] needs.
+    ///
+    /// # Errors
+    /// If somebody owns it.
+    pub async fn delete_files(&self, id: &SessionId) -> Result<DeletedArtifacts, ArchiveError> {
+        self.told(self.archive.delete_files(id).await)
+    }
+
     /// Deletes a session with its artifacts and their files. Memory, plans and tasks are kept (STO-12).
     ///
     /// # Errors

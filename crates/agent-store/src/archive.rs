@@ -85,6 +85,13 @@ pub trait SessionArchive: Send + Sync {
     /// remove, or a row.
     fn delete_remains(&self, session_id: &SessionId) -> StoreFuture<'_, Option<DeletedArtifacts>>;
 
+    /// Removes the files of artifacts of a session that is about to be deleted, if nobody owns it. Nothing is written, so this works on
+    /// a full disk, and makes room for what deleting the rows writes.
+    ///
+    /// # Errors
+    /// [`StoreError::SessionActive`] if somebody owns it.
+    fn delete_files(&self, session_id: &SessionId) -> StoreFuture<'_, DeletedArtifacts>;
+
     /// Deletes a session: its rows in one transaction, overwritten in the file, then its folder. The lock goes last.
     ///
     /// Files that cannot be removed are told and stay behind; their rows are gone.

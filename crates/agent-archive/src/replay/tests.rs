@@ -107,6 +107,10 @@ impl SessionArchive for Pages {
         closed()
     }
 
+    fn delete_files(&self, _: &SessionId) -> StoreFuture<'_, DeletedArtifacts> {
+        closed()
+    }
+
     fn delete_session(&self, _: Lease) -> StoreFuture<'_, DeletedSession> {
         closed()
     }

@@ -126,6 +126,11 @@ impl SessionArchive for SqliteStore {
         )
     }
 
+    fn delete_files(&self, session_id: &SessionId) -> StoreFuture<'_, DeletedArtifacts> {
+        let (sessions_dir, session_id) = (self.sessions_dir.clone(), session_id.clone());
+        Box::pin(async move { blocking(move || strays::remove_files(&sessions_dir, &session_id)).await? })
+    }
+
     fn delete_session(&self, lease: Lease) -> StoreFuture<'_, DeletedSession> {
         Box::pin(async move {
             let (session_id, number) = (lease.session_id().clone(), lease.fence());

@@ -131,6 +131,15 @@ pub(super) fn remove_remains(
     Ok(Some(DeletedArtifacts { deleted: Vec::new(), bytes: removed.bytes, failures: removed.failures }))
 }
 
+/// Removes the files of a session's artifacts, while nobody owns it.
+pub(super) fn remove_files(sessions_dir: &Path, session_id: &SessionId) -> Result<DeletedArtifacts, StoreError> {
+    let Some(_lock) = lock::try_take(sessions_dir, session_id)? else {
+        return Err(StoreError::SessionActive { session_id: session_id.clone(), owner: None });
+    };
+    let removed = folders::remove(sessions_dir, &[session_id.as_str(), artifact::FOLDER], None);
+    Ok(DeletedArtifacts { deleted: Vec::new(), bytes: removed.bytes, failures: removed.failures })
+}
+
 fn done(removed: Removed) -> Outcome<bool> {
     match removed.failures.into_iter().next() {
         None => Ok(true),

@@ -1,6 +1,7 @@
 //! `soong-agent cleanup session`.
 
-use agent_core::archive::{Archive, ArtifactCleanup, DeletedSession, FileFailure, SessionListing};
+use agent_core::archive::{self, Archive, ArtifactCleanup, DeletedSession, FileFailure, SessionListing};
+use agent_core::config::Location;
 use agent_core::error::{ArchiveError, RuntimeError, StoreError};
 use agent_core::id::SessionId;
 use agent_core::text::{shorten, shown_path};
@@ -44,6 +45,7 @@ pub(super) async fn remove(archive: &Archive, id: &SessionId, output: &mut Outpu
     let listing = archive.session(id).await;
     let deleted = match archive.delete_session(id).await {
         Err(ArchiveError::Store(StoreError::SessionNotFound { .. })) => return remains(archive, id, output).await,
+        Err(error) if is_full(&error) => with_room(archive, id, error, output).await?,
         deleted => deleted?,
     };
     let DeletedSession { nodes, events, runs, artifacts, bytes, failures, index_left, .. } = deleted;
@@ -57,6 +59,41 @@ pub(super) async fn remove(archive: &Archive, id: &SessionId, output: &mut Outpu
     }
     output.note("removed");
     Ok(Exit::Completed)
+}
+
+fn is_full(error: &ArchiveError) -> bool {
+    matches!(error, ArchiveError::Store(StoreError::DiskFull { .. }))
+}
+
+/// Deleting rows writes before it frees anything. On a full disk the session's files go first, whose room may be enough.
+async fn with_room(
+    archive: &Archive,
+    id: &SessionId,
+    full: ArchiveError,
+    output: &mut Output,
+) -> Result<DeletedSession, Failure> {
+    let freed = archive.delete_files(id).await?;
+    let deleted = if freed.bytes == 0 {
+        Err(full)
+    } else {
+        output.note(&format!("the disk is full: the files of the session went first, {}", readable(freed.bytes)));
+        // What was opened on a full disk cannot write.
+        let again = archive::open(&Location::default()).await?;
+        let deleted = again.delete_session(id).await;
+        again.close().await;
+        deleted.map(|deleted| DeletedSession { bytes: deleted.bytes + freed.bytes, ..deleted })
+    };
+    deleted.map_err(|error| {
+        let full = is_full(&error);
+        let mut failure = Failure::from(error);
+        if full {
+            failure.message.push_str(
+                "; removing a session writes before it frees room: make some elsewhere on that disk, as much as the session takes, \
+                 and repeat the command",
+            );
+        }
+        failure
+    })
 }
 
 /// The rows are gone; files may be left of a removal that was broken off.

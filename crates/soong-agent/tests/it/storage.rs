@@ -87,6 +87,47 @@ rm "$SOONG_AGENT_HOME/filler"
 "$0" run --session-id "$session" "Are you there?"; printf "|$?|"
 "#;
 
+/// STO-12: on a full disk a session is removed all the same where its files free enough; where they do not, the error says what to do,
+/// and with room the same command works.
+#[test]
+fn a_session_is_removed_from_a_full_disk() {
+    let world = World::new("full_cleanup");
+    let Some(mut alone) = own_mounts(&world) else {
+        return not_tried("removing a session from a full disk (`unshare --mount` does not work here)");
+    };
+    world.server.script([Reply::text("Hello."), Reply::text("Hello.")]);
+    alone.args(["-c", FULL_CLEANUP, BIN]);
+    let ended = Running::start(alone).ends().exits(0);
+    let codes: Vec<_> = ended.stdout.split('|').skip(1).step_by(2).collect();
+    assert_eq!(codes, ["0", "0", "0", "1", "0"], "{}\n{}", ended.stdout, ended.stderr);
+    ended.says(&[
+        "the disk is full: the files of the session went first",
+        "removing a session writes before it frees room",
+    ]);
+}
+
+const FULL_CLEANUP: &str = r#"
+set -e
+cp "$SOONG_AGENT_HOME/config.toml" "$HOME/config.toml"
+mount -t tmpfs -o size=2m,mode=0700 none "$SOONG_AGENT_HOME"
+cp "$HOME/config.toml" "$SOONG_AGENT_HOME/config.toml"
+set +e
+fill() { head -c 4000000 /dev/zero >"$SOONG_AGENT_HOME/filler" 2>/dev/null; }
+"$0" run one; printf "|$?|"
+with=$(ls "$SOONG_AGENT_HOME/sessions")
+"$0" run two; printf "|$?|"
+without=$(ls "$SOONG_AGENT_HOME/sessions" | grep -v "$with")
+mkdir -p "$SOONG_AGENT_HOME/sessions/$with/artifacts/art_1"
+head -c 900000 /dev/zero >"$SOONG_AGENT_HOME/sessions/$with/artifacts/art_1/out"
+fill
+"$0" cleanup session "$with" --yes; printf "|$?|"
+rm "$SOONG_AGENT_HOME/filler"
+fill
+"$0" cleanup session "$without" --yes; printf "|$?|"
+rm "$SOONG_AGENT_HOME/filler"
+"$0" cleanup session "$without" --yes; printf "|$?|"
+"#;
+
 /// A shell with mounts of its own, if there can be one.
 fn own_mounts(world: &World) -> Option<Command> {
     let ways: [&[&str]; 2] = [&["--mount"], &["--user", "--map-root-user", "--mount"]];
