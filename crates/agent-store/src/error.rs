@@ -28,7 +28,10 @@ pub enum StoreError {
         owner: Option<Owner>,
     },
     /// Somebody else has taken the session over: its lock was removed from outside (DB-06).
-    #[error("session {session_id} has been taken over by another process; nothing was stored")]
+    #[error(
+        "session {session_id} has been taken over by another process, since the lock of this one was removed; what comes after that is \
+         not stored"
+    )]
     FenceLost {
         /// The session.
         session_id: SessionId,

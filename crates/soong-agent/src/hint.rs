@@ -49,6 +49,13 @@ pub(crate) fn of_runtime(error: &RuntimeError) -> String {
     }
 }
 
+/// The project of a session that is to be gone on with is not there.
+pub(crate) fn moved_project(session: Option<&str>) -> String {
+    let id = session.unwrap_or("SESSION");
+    let listed = if session.is_none() { "; `soong-agent sessions` lists the sessions" } else { "" };
+    format!("; if it was moved, this takes the session along: soong-agent sessions move {id} NEW-PATH{listed}")
+}
+
 /// What can be done about damage.
 fn of_store(error: &StoreError) -> String {
     match error {

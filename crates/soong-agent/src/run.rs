@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agent_core::error::{ErrorPayload, RuntimeError, StoreError};
+use agent_core::error::{BuildError, ErrorPayload, RuntimeError, StoreError};
 use agent_core::event::EventStream;
 use agent_core::event::ToolDenied;
 use agent_core::id::SessionId;
@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 use crate::cli::RunArguments;
 use crate::config::{key_is_a_word, key_not_hidden};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::hint;
 use crate::limits;
 use crate::lines;
 use crate::message::{self, Message};
@@ -77,7 +78,8 @@ pub(crate) fn run(mut arguments: RunArguments, output: &mut Output) -> Outcome {
         if let Some(path) = &arguments.path {
             builder = builder.project_dir(path);
         }
-        let agent = opening(builder.build(), output).await?;
+        let built = opening(builder.build(), output).await;
+        let agent = built.map_err(|error| not_built(error, session.as_ref()))?;
         let session = Wanted { session, mode, project: arguments.path, started_by, debug };
         let left = drive(&agent, message, session, (channel, questions), output).await;
         if !matches!(left, Ok(Left::AtOnce(_))) {
@@ -160,6 +162,16 @@ impl Wanted {
         let recap = recap::of(&archive, &id).await;
         Ok((Some(id), recap))
     }
+}
+
+/// What is needed cannot be opened. A session whose project was moved can be taken along.
+fn not_built(error: BuildError, session: Option<&Which>) -> Failure {
+    let is_gone = matches!(&error, BuildError::Project { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
+    let mut failure = Failure::from(error);
+    if let Some(which) = session.filter(|_| is_gone) {
+        failure.message.push_str(&hint::moved_project(which.id()));
+    }
+    failure
 }
 
 /// The session cannot be had: what can be done about that.

@@ -79,6 +79,14 @@ impl Which {
         session_id(place, text).map(Self::Id)
     }
 
+    /// What was written of its id, if something was.
+    pub(crate) fn id(&self) -> Option<&str> {
+        match self {
+            Self::Last => None,
+            Self::Id(written) => Some(written.as_str()),
+        }
+    }
+
     /// Its id; `last` is that of a project, by default of the one that holds the current folder.
     pub(crate) async fn find(self, archive: &Archive, project: Option<&Path>) -> Result<SessionId, Failure> {
         match self {

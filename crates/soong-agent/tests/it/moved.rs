@@ -124,3 +124,22 @@ fn a_current_folder_that_is_gone() {
         gone(arguments).exits(2).one_error().says(&["--path"]);
     }
 }
+
+/// FND-50: a project that was moved, and is named where it was: how the session is taken along is said, and only where one is to go on.
+#[test]
+fn a_path_that_is_gone() {
+    let world = World::new("path_gone");
+    let session = world.session("Remember the word mango.", "I shall.");
+    let was = world.home.project.to_str().unwrap();
+    fs::rename(was, world.home.root.join("elsewhere")).unwrap();
+    let run = |arguments: &[&str]| {
+        let arguments = [&["run", "--path", was], arguments, &["Which word?"]].concat();
+        Running::start(in_folder(&world, &world.home.root, &arguments)).ends().exits(2).one_error()
+    };
+    run(&["--session-id", &session]).says(&[&format!("soong-agent sessions move {session} NEW-PATH")]);
+    run(&["--session-id", "last"])
+        .says(&["soong-agent sessions move SESSION NEW-PATH", "`soong-agent sessions` lists"]);
+    run(&[]).says(&["name an existing folder"]).never_says(&["sessions move"]);
+    let moved = in_folder(&world, &world.home.root, &["sessions", "move", &session, "elsewhere"]);
+    Running::start(moved).ends().exits(0).says(&["belongs to"]);
+}
