@@ -1,10 +1,13 @@
 //! The file under a journal, and what tests put in its place.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use crate::error::JournalError;
+use crate::holder;
 
 /// Where the bytes of a journal go. The methods are steps of the operating system; tests make them fail.
 pub trait Medium: fmt::Debug + Send {
@@ -89,4 +92,14 @@ impl Medium for AppendFile {
 pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()
+}
+
+/// Takes the lock of an open file, or says who has it.
+pub(crate) fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
+    let path = path.to_owned();
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(JournalError::Locked { path, pid: holder::pid(file) }),
+        Err(TryLockError::Error(source)) => Err(JournalError::Io { step: "lock", path, source }),
+    }
 }

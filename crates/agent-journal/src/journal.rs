@@ -1,12 +1,11 @@
 //! Writing: whole lines, acknowledged once they are on disk.
 
-use std::fs::{self, TryLockError};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::{JournalError, ReadError};
-use crate::file::{AppendFile, Medium, sync_folder_of};
-use crate::holder;
+use crate::file::{AppendFile, Medium, lock, sync_folder_of};
 use crate::lines::io_error;
 use crate::torn::{self, Torn};
 
@@ -43,7 +42,7 @@ impl Journal {
             io::ErrorKind::AlreadyExists => JournalError::Exists(path.to_owned()),
             _ => io_error("make", path, source),
         })?;
-        let made = lock(&file).and_then(|()| {
+        let made = lock(&file.file, path).and_then(|()| {
             let mut journal = Self::on(Box::new(file), path, 0);
             journal.append(lines)?;
             sync_folder_of(path).map_err(|source| io_error("sync the folder of", path, source))?;
@@ -62,7 +61,7 @@ impl Journal {
     /// [`ReadError`]; nothing was changed then.
     pub fn open<E>(path: &Path, line: impl FnMut(&str) -> Result<(), E>) -> Result<Opened, ReadError<E>> {
         let mut file = AppendFile::open(path).map_err(|source| io_error("open", path, source))?;
-        lock(&file)?;
+        lock(&file.file, path)?;
         let extent = file.each(line)?;
         let end = file.len().map_err(|source| io_error("read", path, source))?;
         let torn = match end.checked_sub(extent.len).filter(|bytes| *bytes > 0) {
@@ -136,14 +135,4 @@ impl Journal {
 
 fn whole(lines: &[u8]) -> Result<(), JournalError> {
     if lines.last() == Some(&b'\n') { Ok(()) } else { Err(JournalError::NotWhole) }
-}
-
-fn lock(file: &AppendFile) -> Result<(), JournalError> {
-    match file.file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => {
-            Err(JournalError::Locked { path: file.path.clone(), pid: holder::pid(&file.file) })
-        }
-        Err(TryLockError::Error(source)) => Err(io_error("lock", &file.path, source)),
-    }
 }

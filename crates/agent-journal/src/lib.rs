@@ -27,6 +27,7 @@
 
 mod error;
 mod file;
+mod held;
 mod holder;
 mod journal;
 mod lines;
@@ -36,6 +37,7 @@ mod torn;
 
 pub use error::{JournalError, ReadError};
 pub use file::Medium;
+pub use held::HeldLog;
 pub use journal::{Journal, Opened};
 pub use lines::{MAX_LINE_BYTES, read};
-pub use torn::Torn;
+pub use torn::{KeptEnd, Torn, kept_of};

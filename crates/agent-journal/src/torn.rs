@@ -1,7 +1,9 @@
 //! What a crash left of the last line: kept in a file of its own, so that nothing is lost unseen.
 
-use std::fs::{File, OpenOptions};
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +33,46 @@ pub(crate) fn mend(log: &mut AppendFile, len: u64, bytes: u64) -> Result<Torn, J
     sync_folder_of(&kept_at).map_err(failed)?;
     log.cut(len).and_then(|()| log.sync()).map_err(|source| io_error("cut the torn end of", &path, source))?;
     Ok(Torn { offset: len, bytes, kept_at })
+}
+
+/// A torn end that lies beside its log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptEnd {
+    /// Its file.
+    pub path: PathBuf,
+    /// How big it is.
+    pub bytes: u64,
+}
+
+/// The torn ends that were kept of a log, by name.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn kept_of(log: &Path) -> io::Result<Vec<KeptEnd>> {
+    let (Some(folder), Some(name)) = (log.parent(), log.file_name()) else { return Ok(Vec::new()) };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut kept = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if !is_kept_of(&entry.file_name(), name) {
+            continue;
+        }
+        let metadata = entry.metadata()?;
+        if metadata.is_file() {
+            kept.push(KeptEnd { path: entry.path(), bytes: metadata.len() });
+        }
+    }
+    kept.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(kept)
+}
+
+/// Whether a file is called `<log>.torn-<offset>`, with or without a number behind it.
+fn is_kept_of(file: &OsStr, log: &OsStr) -> bool {
+    let rest = file.as_bytes().strip_prefix(log.as_bytes()).and_then(|rest| rest.strip_prefix(b".torn-"));
+    let Some(rest) = rest else { return false };
+    let is_number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    let mut numbers = rest.splitn(2, |byte| *byte == b'-');
+    numbers.all(is_number) && !rest.is_empty()
 }
 
 /// How many torn ends may begin at the same byte before the folder has to be looked at by a person.

@@ -59,11 +59,19 @@ pub fn find_ended(folder: &Path, task_id: &TaskId) -> Result<Task, TaskError> {
 /// [`TaskError::Io`] where the folder cannot be read.
 pub fn tasks(folder: &Path, session_id: &SessionId) -> Result<Vec<EndedTask>, TaskError> {
     let logs = folder::logs(folder)?;
-    let task = |path: &Path| {
-        let (of, task) = replay(path)?;
-        if of == *session_id { Ok(task) } else { Err(format!("it belongs to session {of}")) }
-    };
-    Ok(logs.into_iter().map(|log| EndedTask { task: task(&log.path), path: log.path }).collect())
+    Ok(logs.into_iter().map(|log| EndedTask { task: read_task(&log.path, session_id), path: log.path }).collect())
+}
+
+/// The Task of one log of a session, read in the same way.
+///
+/// # Errors
+/// Why it makes none, with the line where it is one's fault.
+pub fn read_task(path: &Path, session_id: &SessionId) -> Result<Task, String> {
+    of_session(replay(path)?, session_id)
+}
+
+pub(crate) fn of_session((of, task): (SessionId, Task), session_id: &SessionId) -> Result<Task, String> {
+    if of == *session_id { Ok(task) } else { Err(format!("it belongs to session {of}")) }
 }
 
 fn read(path: &Path) -> Result<Task, String> {

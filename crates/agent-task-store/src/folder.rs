@@ -1,6 +1,6 @@
 //! The folder of a session's logs.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, DirEntry, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,45 @@ pub struct LogFile {
     pub path: PathBuf,
     /// When it was last written.
     pub modified: SystemTime,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// The folder of a session, as it lies there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionFolder {
+    /// The session.
+    pub session_id: SessionId,
+    /// The folder.
+    pub path: PathBuf,
+}
+
+/// The folders of sessions, by id. A folder that is not there has none; what has another name, or is no folder, is none.
+///
+/// # Errors
+/// [`TaskError::Io`] where `wal_dir` cannot be read.
+pub fn session_folders(wal_dir: &Path) -> Result<Vec<SessionFolder>, TaskError> {
+    let mut folders = Vec::new();
+    for entry in entries(wal_dir)? {
+        let Some(session_id) = entry.file_name().to_str().and_then(|name| SessionId::parse(name).ok()) else {
+            continue;
+        };
+        // Not followed: a link is no session's folder.
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            folders.push(SessionFolder { session_id, path: entry.path() });
+        }
+    }
+    folders.sort_by(|one, other| one.session_id.as_str().cmp(other.session_id.as_str()));
+    Ok(folders)
+}
+
+/// What lies in a folder; nothing where it is not there.
+fn entries(folder: &Path) -> Result<Vec<DirEntry>, TaskError> {
+    let listed = fs::read_dir(folder).and_then(Iterator::collect);
+    match listed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        listed => listed.map_err(|source| TaskError::Io { step: "list", path: folder.to_owned(), source }),
+    }
 }
 
 pub(crate) fn path_of(folder: &Path, name: &WalName) -> PathBuf {
@@ -36,16 +75,12 @@ pub(crate) fn path_of(folder: &Path, name: &WalName) -> PathBuf {
 
 /// The logs in a folder, the newest first; those of the same age by name. A folder that is not there has none. What has another name,
 /// or is no regular file, is no log.
-pub(crate) fn logs(folder: &Path) -> Result<Vec<LogFile>, TaskError> {
-    let failed = |source| TaskError::Io { step: "list", path: folder.to_owned(), source };
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
-    };
+///
+/// # Errors
+/// [`TaskError::Io`] where the folder cannot be read.
+pub fn logs(folder: &Path) -> Result<Vec<LogFile>, TaskError> {
     let mut logs = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(failed)?;
+    for entry in entries(folder)? {
         let file_name = entry.file_name();
         let name = file_name.to_str().and_then(|name| name.strip_suffix(EXTENSION));
         let Some(name) = name.and_then(|name| WalName::parse(name).ok()) else { continue };
@@ -53,7 +88,7 @@ pub(crate) fn logs(folder: &Path) -> Result<Vec<LogFile>, TaskError> {
         let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_file() {
             let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            logs.push(LogFile { name, path: entry.path(), modified });
+            logs.push(LogFile { name, path: entry.path(), modified, bytes: metadata.len() });
         }
     }
     logs.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.name.cmp(&b.name)));
