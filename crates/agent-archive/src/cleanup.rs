@@ -11,7 +11,7 @@ use agent_store::{ArtifactInfo, ClaimedSession, FileFailure, PlacedArtifact, Ses
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-pub use result::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult};
+pub use result::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupKept, CleanupReason, CleanupResult};
 
 use crate::archive::Archive;
 use crate::error::ArchiveError;
@@ -49,6 +49,7 @@ impl Archive {
         let mut result = CleanupResult {
             dry_run: options.dry_run,
             candidates: Vec::new(),
+            kept: Vec::new(),
             removed: 0,
             bytes: 0,
             failures: Vec::new(),
@@ -276,7 +277,12 @@ fn is_for_debugging(artifact: &ArtifactInfo) -> bool {
 }
 
 fn is_older(moment: &Timestamp, options: &ArtifactCleanup) -> bool {
-    options.older_than.as_ref().is_none_or(|limit| moment < limit)
+    is_before(moment, options.older_than.as_ref())
+}
+
+/// Whether a moment lies before a limit, if there is one.
+pub(crate) fn is_before(moment: &Timestamp, limit: Option<&Timestamp>) -> bool {
+    limit.is_none_or(|limit| moment < limit)
 }
 
 /// What its deletion frees.

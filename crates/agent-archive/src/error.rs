@@ -58,6 +58,9 @@ pub enum ArchiveError {
     /// What looks like a secret cannot be searched for, so nothing is shown.
     #[error(transparent)]
     Patterns(#[from] agent_redact::PatternsError),
+    /// The folder of the logs of Tasks cannot be read.
+    #[error("{0}")]
+    Tasks(String),
     /// Work beside the caller's ended without a result.
     #[error("{work} stopped unexpectedly; this is a bug in soong-agent")]
     BrokeOff {
@@ -76,6 +79,7 @@ impl ArchiveError {
             }
             Self::Store(error) => error.code(),
             Self::NotRebuilt { .. } => ErrorCode::StorageError,
+            Self::Tasks(_) => ErrorCode::TaskWalUnavailable,
             Self::Patterns(_) | Self::BrokeOff { .. } => ErrorCode::InternalError,
         }
     }

@@ -1,4 +1,4 @@
-//! What was stored of sessions, as views that can be shown: listings, timelines, past requests, reports of contexts; and
+//! What was stored of sessions, as views that can be shown: listings, timelines, past requests, reports of contexts, Tasks; and
 //! clearing it away.
 //!
 //! What people are shown is data here, which can be serialised: the command, a web page and other languages' bindings show the
@@ -10,7 +10,7 @@
 //! no tool and no terminal.
 //!
 //! Read in this order: [`Archive`] (what can be asked), [`SessionListing`], [`Replay`], [`Timeline`], [`AgentTree`], [`RunInspection`] and
-//! [`TurnInspection`], [`ContextReport`], [`ArtifactCleanup`].
+//! [`TurnInspection`], [`ContextReport`], [`ArtifactCleanup`], [`TaskArchive`].
 
 mod archive;
 mod change;
@@ -23,11 +23,12 @@ mod missing;
 mod rebuild;
 mod replay;
 mod screen;
+mod tasks;
 mod timeline;
 mod tree;
 
 pub use archive::Archive;
-pub use cleanup::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult};
+pub use cleanup::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupKept, CleanupReason, CleanupResult};
 pub use context::{
     BlockReport, CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextReport,
     ContextRun, EpochContext, PinnedNode, RequestContext, RequestOutcome, RequestReport, UnreadableEvent, WindowShares,
@@ -37,6 +38,7 @@ pub use inspect::{RunInspection, TurnInspection, TurnReply, TurnReport};
 pub use listing::{FoundSessions, SessionHit, SessionListing, Standing};
 pub use missing::Missing;
 pub use replay::{Replay, ReplayResult};
+pub use tasks::{StepView, TaskArchive, TaskCleanup, TaskDamage, TaskLog, TaskSession, TaskView};
 pub use timeline::{
     Timeline, TimelineCall, TimelineChildEnd, TimelineEnd, TimelineEntry, TimelineFile, TimelineFold, TimelineOptions,
     TimelineOutcome, TimelineQuestion, TimelineScope, TimelineStep, TimelineTail,

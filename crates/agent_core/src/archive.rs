@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use agent_archive::{
-    AgentTree, Archive, ArtifactCleanup, BlockReport, CleanupCandidate, CleanupFailure, CleanupReason, CleanupResult,
-    CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextReport, ContextRun,
-    EpochContext, FoundSessions, PinnedNode, Replay, ReplayResult, RequestContext, RequestOutcome, RequestReport,
-    RunInspection, SessionHit, SessionListing, Standing, Timeline, TimelineCall, TimelineChildEnd, TimelineEnd,
-    TimelineEntry, TimelineFile, TimelineFold, TimelineOptions, TimelineOutcome, TimelineQuestion, TimelineScope,
-    TimelineStep, TimelineTail, TreeAgent, TreeRun, TurnInspection, TurnReply, TurnReport, UnreadableEvent,
-    WindowShares,
+    AgentTree, Archive, ArtifactCleanup, BlockReport, CleanupCandidate, CleanupFailure, CleanupKept, CleanupReason,
+    CleanupResult, CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextReport,
+    ContextRun, EpochContext, FoundSessions, PinnedNode, Replay, ReplayResult, RequestContext, RequestOutcome,
+    RequestReport, RunInspection, SessionHit, SessionListing, Standing, StepView, TaskArchive, TaskCleanup, TaskDamage,
+    TaskLog, TaskSession, TaskView, Timeline, TimelineCall, TimelineChildEnd, TimelineEnd, TimelineEntry, TimelineFile,
+    TimelineFold, TimelineOptions, TimelineOutcome, TimelineQuestion, TimelineScope, TimelineStep, TimelineTail,
+    TreeAgent, TreeRun, TurnInspection, TurnReply, TurnReport, UnreadableEvent, WindowShares,
 };
 pub use agent_protocol::Estimates;
 use agent_protocol::SessionId;
@@ -22,11 +22,13 @@ pub use agent_store::{
     DamagedEntry, DamagedSession, DeletedArtifacts, DeletedSession, FileFailure, Repaired, ReplayCursor, ReplayPage,
     SessionFilter, SessionSummary,
 };
+pub use agent_tasks::{StepCounts, StepId, StepStatus, TaskId, TaskStatus};
 
 use crate::config::location::Location;
 use crate::environment::{Environment, resolved};
 use crate::error::BuildError;
 use crate::settings::{sessions_dir, store_settings};
+use crate::task_logs::TaskLogs;
 
 /// Makes a new session database of what a damaged one still gives, and puts it in its place. The damaged one is set aside,
 /// unchanged.
@@ -55,6 +57,16 @@ pub async fn open(location: &Location) -> Result<Archive, BuildError> {
     }
     let store = Arc::new(SqliteStore::open_to_look(store_settings(database)).await?);
     Ok(Archive::new(Arc::clone(&store) as _, store))
+}
+
+/// Opens the Tasks of the location's project. Their logs stand alone: no session database is needed, and none is looked at.
+///
+/// # Errors
+/// What is wrong with the configuration, which says where the logs are.
+pub fn open_tasks(location: &Location) -> Result<TaskArchive, BuildError> {
+    let loaded = location.load_to_look(Environment::look())?;
+    let settings = loaded.settings();
+    Ok(TaskLogs::new(&settings, settings.secrets()?).of(&settings.places.project))
 }
 
 /// How many sessions have a folder beside this database. Where there are some and nothing is stored, the database is lost.

@@ -53,6 +53,7 @@ mod environment;
 mod overrides;
 mod registry;
 mod settings;
+mod task_logs;
 
 pub use event::{EventType, RuntimeEvent};
 pub use permission::{PermissionDecision, PermissionRequest};

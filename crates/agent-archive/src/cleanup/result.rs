@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use agent_protocol::{ArtifactId, SessionId, Timestamp};
+use agent_tasks::TaskStatus;
 
 /// Which artifacts to delete. The default deletes nothing and looks at what is for debugging.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,8 +32,10 @@ impl Default for ArtifactCleanup {
 pub struct CleanupResult {
     /// Whether it only looked.
     pub dry_run: bool,
-    /// What may go: artifacts, the oldest first, then files that no artifact names.
+    /// What may go: artifacts, the oldest first, then files that no artifact names; or logs of Tasks, then folders that are empty.
     pub candidates: Vec<CleanupCandidate>,
+    /// What was looked at and stays, where that is to be told: logs of Tasks.
+    pub kept: Vec<CleanupKept>,
     /// How many of them are gone.
     pub removed: u64,
     /// Bytes of files that are gone; of all candidates if it only looked.
@@ -46,13 +49,13 @@ pub struct CleanupResult {
 pub struct CleanupCandidate {
     /// The session.
     pub session_id: SessionId,
-    /// The artifact; none for a file that no artifact names.
+    /// The artifact; none for a file that no artifact names, and for logs of Tasks.
     pub artifact_id: Option<ArtifactId>,
     /// Its file.
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,
-    /// When it was stored; when a file that no artifact names was last changed.
+    /// When it was stored; when a Task ended; when a file that no artifact names was last changed.
     pub created_at: Timestamp,
     /// Why it may go.
     pub reason: CleanupReason,
@@ -73,11 +76,17 @@ pub enum CleanupReason {
     Stray,
     /// The artifact's file is gone.
     FileMissing,
+    /// Its Task has ended so.
+    TaskEnded(TaskStatus),
+    /// Nothing is left in the folder.
+    EmptyFolder,
 }
 
 impl fmt::Display for CleanupReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::TaskEnded(status) => return write!(f, "its task is {status}"),
+            Self::EmptyFolder => "nothing is left in it",
             Self::DebugArtifact => "made for debugging",
             Self::Older => "older than asked for",
             Self::OverMaxBytes => "among the oldest of what is too much",
@@ -86,6 +95,17 @@ impl fmt::Display for CleanupReason {
             Self::FileMissing => "its file is gone",
         })
     }
+}
+
+/// Something that stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CleanupKept {
+    /// The session.
+    pub session_id: SessionId,
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub why: String,
 }
 
 /// Something that could not be removed.

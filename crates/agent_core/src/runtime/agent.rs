@@ -1,9 +1,11 @@
 //! The runtime as users see it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use agent_archive::{
-    Archive, ArtifactCleanup, CleanupResult, FoundSessions, Replay, RunInspection, SessionListing, TurnInspection,
+    Archive, ArchiveError, ArtifactCleanup, CleanupResult, FoundSessions, Replay, RunInspection, SessionListing,
+    TaskCleanup, TurnInspection,
 };
 use agent_config::Config;
 use agent_llm::{ProviderError, ProviderFactory, SharedProviders};
@@ -19,6 +21,7 @@ use futures::FutureExt;
 
 use crate::definitions::check_profile;
 use crate::overrides::Overrides;
+use crate::task_logs::TaskLogs;
 
 /// Runs an agent on one project folder. Dropping it without [`close`](Self::close) leaves no process and loses nothing that
 /// was committed (API-7).
@@ -35,6 +38,8 @@ pub struct AgentRuntime {
     pub(super) config: Arc<Config>,
     /// Files that are nearly the one of hooks, one line each.
     pub(super) near_hooks: Arc<[String]>,
+    /// Where the logs of Tasks are.
+    pub(super) task_logs: TaskLogs,
 }
 
 impl AgentRuntime {
@@ -231,6 +236,22 @@ impl AgentRuntime {
         let release =
             |id: SessionId| async move { self.inner.release(&id).await.map_err(|error| error.payload()) }.boxed();
         Ok(self.archive.cleanup_releasing(options, &release).await?)
+    }
+
+    /// Finds logs of Tasks in a project that have ended, and removes them unless it is a dry run, as it is by default (ART-3): those of
+    /// completed Tasks, and of others only where these are included. A Task that has not ended stays, and so does a log that cannot be
+    /// read or that a process holds; all are told with the reason.
+    ///
+    /// # Errors
+    /// If the folder of the logs cannot be read.
+    pub async fn cleanup_project_tasks(
+        &self,
+        project: &Path,
+        options: &TaskCleanup,
+    ) -> Result<CleanupResult, RuntimeError> {
+        let (tasks, options) = (self.task_logs.of(project), options.clone());
+        let cleanup = tokio::task::spawn_blocking(move || tasks.cleanup(&options)).await;
+        Ok(cleanup.unwrap_or(Err(ArchiveError::BrokeOff { work: "clearing away logs of Tasks" }))?)
     }
 
     /// What is at work beside runs at this moment: memories that are being found out, summaries.

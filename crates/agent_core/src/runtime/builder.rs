@@ -20,6 +20,7 @@ use crate::definitions::{definitions, key_variables};
 use crate::environment::Environment;
 use crate::error::BuildError;
 use crate::registry::{budgets, registry};
+use crate::task_logs::TaskLogs;
 
 /// Builds an [`AgentRuntime`]; everything is optional (API-2).
 #[derive(Default)]
@@ -165,6 +166,7 @@ impl AgentRuntimeBuilder {
         budgets(&runtime_settings, &tools, &loaded.origin, RunMode::Normal)?;
         let definitions = definitions(&loaded.places.home, &loaded.config, &tools)?;
         let secrets = settings.secrets(key_variables(&loaded.config, &definitions))?;
+        let task_logs = TaskLogs::new(&settings, secrets.clone());
         let patterns = SecretPatterns::new()?;
         let store = Arc::new(SqliteStore::open(settings.store()).await?);
         clear_drafts(&settings.places.home);
@@ -185,7 +187,8 @@ impl AgentRuntimeBuilder {
         };
         let inner = Runtime::new(runtime_settings, ports);
         let (archive, overrides) = (inner.archive(), Arc::new(overrides));
-        Ok(AgentRuntime { archive, inner, overrides, providers, config: Arc::new(loaded.config), near_hooks })
+        let config = Arc::new(loaded.config);
+        Ok(AgentRuntime { archive, inner, overrides, providers, config, near_hooks, task_logs })
     }
 }
 

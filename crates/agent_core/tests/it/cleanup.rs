@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agent_core::archive::{ArtifactCleanup, CleanupReason, CleanupResult};
+use agent_core::archive::{ArtifactCleanup, CleanupReason, CleanupResult, TaskCleanup};
 use agent_core::error::{ArchiveError, ErrorCode, RuntimeError, StoreError};
 use agent_core::event::Timestamp;
 use agent_core::id::ArtifactId;
@@ -254,4 +254,32 @@ async fn nothing_goes_by_itself() {
     runtime.cleanup_artifacts(&ArtifactCleanup { include_all: true, ..ArtifactCleanup::default() }).await.unwrap();
     runtime.close().await;
     assert_eq!(files(&world.home.home.join("sessions")), before);
+}
+
+/// ART-3: the logs of Tasks are those of the project that is named, whichever the runtime is for; by default nothing goes.
+#[tokio::test]
+async fn tasks_of_a_project() {
+    let world = World::new("cleanup_tasks", Protocol::OpenAi).await;
+    let runtime = opened(&world).await;
+    for (project, file) in [("project", "sess_a/broken.wal.jsonl"), ("other", "sess_b/broken.wal.jsonl")] {
+        world.home.write(format!("{project}/.soong-agent/tasks/{file}"), "no log\n");
+        std::fs::create_dir(world.home.root.join(project).join(".soong-agent/tasks/sess_empty")).unwrap();
+    }
+    for (project, session) in [("project", "sess_a"), ("other", "sess_b")] {
+        let project = world.home.root.join(project);
+        let empty = project.join(".soong-agent/tasks/sess_empty");
+        for dry_run in [true, false] {
+            let options = TaskCleanup { dry_run, ..TaskCleanup::default() };
+            assert_eq!(options == TaskCleanup::default(), dry_run);
+            let result = runtime.cleanup_project_tasks(&project, &options).await.unwrap();
+            assert_eq!((result.failures.len(), result.candidates.len()), (1, 1), "{result:?}");
+            assert_eq!(result.failures[0].session_id.as_str(), session);
+            assert_eq!(
+                (result.candidates[0].reason, result.removed),
+                (CleanupReason::EmptyFolder, u64::from(!dry_run))
+            );
+            assert_eq!(empty.exists(), dry_run);
+        }
+    }
+    runtime.close().await;
 }

@@ -32,7 +32,10 @@ pub(super) const LAYERS: &[(&str, &[Allowed])] = &[
     (
         "composition",
         &[
-            ("agent-archive", &["agent-protocol", "agent-engine", "agent-redact", "agent-store"]),
+            (
+                "agent-archive",
+                &["agent-protocol", "agent-engine", "agent-redact", "agent-tasks", "agent-store", "agent-task-store"],
+            ),
             (
                 "agent-runtime",
                 &[
@@ -66,6 +69,7 @@ pub(super) const LAYERS: &[(&str, &[Allowed])] = &[
                 "agent-redact",
                 "agent-runtime",
                 "agent-store",
+                "agent-tasks",
                 "agent-tool",
             ],
         )],
@@ -104,6 +108,7 @@ pub(super) const CONFINED: &[(&str, &[&str])] = &[
     ("rusqlite", &["agent-store", "soong-bench"]),
     ("process-wrap", &["agent-exec"]),
     ("clap", &["soong-agent", "soong-bench", "xtask"]),
+    ("dagre", &["soong-agent"]),
     ("grep-searcher", &["agent-code"]),
     ("ignore", &["agent-code"]),
 ];
