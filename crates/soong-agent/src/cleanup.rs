@@ -1,6 +1,7 @@
-//! `soong-agent cleanup artifacts|session`.
+//! `soong-agent cleanup artifacts|session|tasks`.
 
 mod session;
+mod tasks;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,6 +24,7 @@ const PATH: usize = 24;
 pub(crate) fn run(command: CleanupCommand, output: &mut Output) -> Outcome {
     match command {
         CleanupCommand::Artifacts(arguments) => artifacts(&arguments, output),
+        CleanupCommand::Tasks(arguments) => tasks::run(&arguments, output),
         CleanupCommand::Session { session, yes } => {
             let which = Which::parse("SESSION", &session)?;
             let nothing = |path: &Path, _: &mut Output| Err(nothing_yet(path));

@@ -181,6 +181,8 @@ pub(crate) struct ReplayArguments {
 pub(crate) enum CleanupCommand {
     /// Remove files of sessions: raw output kept for debugging and files that nothing names, or all
     Artifacts(CleanupArtifacts),
+    /// Remove the logs of a project's Tasks that are completed
+    Tasks(CleanupTasks),
     /// Remove a session with everything that belongs to it
     #[command(after_help = "\
 Without --yes nothing is removed.
@@ -217,6 +219,33 @@ pub(crate) struct CleanupArtifacts {
     /// The oldest, until the rest is no more than this: 500MB, 1GiB
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_bytes: Option<Size>,
+    /// Do it
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --yes nothing is removed. The log of a Task that has not ended always stays, and so does one that
+cannot be read or is in use. What a crash tore off a log goes with it, and a session's folder once it is empty.
+
+Examples:
+  soong-agent cleanup tasks
+  soong-agent cleanup tasks --path ~/project --older-than 30d
+  soong-agent cleanup tasks --failed --cancelled --older-than 2w --yes")]
+pub(crate) struct CleanupTasks {
+    /// The project [default: the current folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) path: Option<PathBuf>,
+    /// Also Tasks that failed
+    #[arg(long)]
+    pub(crate) failed: bool,
+    /// Also Tasks that were cancelled
+    #[arg(long)]
+    pub(crate) cancelled: bool,
+    /// Only what ended longer ago: 30d, 12h, 90min
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) older_than: Option<Span>,
     /// Do it
     #[arg(long)]
     pub(crate) yes: bool,

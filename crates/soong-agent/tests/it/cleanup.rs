@@ -189,7 +189,8 @@ fn wrong_words() {
     let world = World::new("cleanup_words");
     for (arguments, words) in [
         (&["cleanup"][..], "artifacts"),
-        (&["cleanup", "tasks"], "tasks"),
+        (&["cleanup", "tasks", "--older-than", "30"], "30d, 12h"),
+        (&["cleanup", "tasks", "--max-bytes", "1GB"], "--max-bytes"),
         (&["cleanup", "session"], "SESSION"),
         (&["cleanup", "session", "Last"], "sess_"),
         (&["cleanup", "artifacts", "--older-than", "30"], "30d, 12h"),

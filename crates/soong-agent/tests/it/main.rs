@@ -32,6 +32,8 @@ mod secrets;
 mod sessions;
 mod storage;
 mod support;
+mod task_cleanup;
+mod task_logs;
 mod terminal;
 mod tools;
 mod usage;
