@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Sessions(SessionsArguments),
     /// Show what happened in a session
     Replay(ReplayArguments),
+    /// Show Tasks: their steps, how far each is, who is at work, what came of it
+    Tasks(TasksArguments),
     /// Remove what is not needed any more; shows first what that would be
     #[command(subcommand, after_help = "Example: soong-agent cleanup artifacts --older-than 30d")]
     Cleanup(CleanupCommand),
@@ -175,6 +177,50 @@ pub(crate) struct ReplayArguments {
     /// The same in one: --request run_…:2, 1:2, last:2
     #[arg(long, value_name = "RUN:TURN", conflicts_with = "run")]
     pub(crate) request: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without SESSION one line for each Task: the session, when the Task last changed, its id, its status, its steps
+counted by state, its title. Where stdout is no terminal the columns are separated by tabs, ids are whole,
+and `stalled` or `completeable` has a column of its own before the title.
+
+With SESSION every step on a line of its own, below a step that it depends on; all that it depends on is
+named. Nothing is locked and nothing is changed, so a Task can be looked at while it is worked on. A
+lease is shown as it was last written; a process that is at work renews its leases in memory. The exit code
+is 1 if a log makes no Task.
+
+Examples:
+  soong-agent tasks
+  soong-agent tasks last
+  soong-agent tasks last --watch
+  soong-agent tasks sess_… --task release --verbose
+  soong-agent tasks last --task release --svg release.svg")]
+pub(crate) struct TasksArguments {
+    /// The session: its id, a beginning of it (8 characters or more), or `last`, the project's latest with Tasks
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// The project [default: the current folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) path: Option<PathBuf>,
+    /// Only this Task
+    #[arg(long, value_name = "ID", requires = "session")]
+    pub(crate) task: Option<String>,
+    /// Also what the Task and its steps are about, and results in full
+    #[arg(long, requires = "session", conflicts_with = "watch")]
+    pub(crate) verbose: bool,
+    /// Show changes as they come, until all Tasks have ended; Ctrl-C stops it. Without a terminal a line for each change
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Draw the Task as a picture; `-` writes it to stdout. A file is replaced only if it is such a picture
+    #[arg(long, value_name = "FILE", requires = "session", conflicts_with_all = ["watch", "verbose"])]
+    pub(crate) svg: Option<PathBuf>,
+    /// Of at most so many sessions
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "session")]
+    pub(crate) limit: u32,
+    /// Of every session
+    #[arg(long, conflicts_with_all = ["limit", "session"])]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,7 +4,7 @@
 //! is deliberately *not* a place for how a run decides, nor for SQL or HTTP. Only this crate prints, and only it exits.
 //!
 //! Read in this order: [`cli`] (the command line), [`run`] (the main command), [`view`] (what people see), [`prompt`] (what
-//! they are asked), [`exit`] (what scripts see), [`hint`] (what to do about errors); then [`sessions`], [`replay`] and [`cleanup`], which look at what is
+//! they are asked), [`exit`] (what scripts see), [`hint`] (what to do about errors); then [`sessions`], [`replay`], [`tasks`] and [`cleanup`], which look at what is
 //! [`stored`], and [`memory`], which looks at what is remembered.
 
 mod cleanup;
@@ -29,6 +29,7 @@ mod size;
 mod standing;
 mod status;
 mod stored;
+mod tasks;
 mod tools;
 mod usage;
 mod view;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         }
         Command::Sessions(arguments) => sessions::run(arguments, &mut output),
         Command::Replay(arguments) => replay::run(arguments, &mut output),
+        Command::Tasks(arguments) => tasks::run(&arguments, &mut output),
         Command::Cleanup(command) => cleanup::run(command, &mut output),
         Command::Memory(command) => memory::run(command, &mut output),
         Command::Tools { name } => tools::run(name.as_deref(), &mut output),

@@ -5,6 +5,7 @@ mod columns;
 mod layout;
 mod look;
 mod rows;
+mod screen;
 mod status;
 
 use std::io::{self, IsTerminal, Write};
@@ -58,6 +59,8 @@ pub(crate) struct Output {
     streamed: Streamed,
     /// What is drawn over next.
     drawn: Drawn,
+    /// Pages are drawn over each other.
+    on_screen: bool,
 }
 
 impl Output {
@@ -81,6 +84,7 @@ impl Output {
             lost: false,
             streamed: Streamed::default(),
             drawn: Drawn::default(),
+            on_screen: false,
         }
     }
 
@@ -101,6 +105,7 @@ impl Output {
             lost: false,
             streamed: Streamed::default(),
             drawn: Drawn::default(),
+            on_screen: false,
         }
     }
 
@@ -289,6 +294,34 @@ impl Output {
 
     fn width_of_stdout(&self) -> Width {
         Width::new(columns_of(&[tcgetwinsize(io::stdout())]), self.ambiguous_is_wide)
+    }
+
+    /// Begins to draw on a screen of its own, where stdout is a terminal that can; what was on it comes back in the end.
+    pub(crate) fn begin_screen(&mut self) -> bool {
+        if self.page_colour {
+            self.write_stdout(screen::BEGIN);
+        }
+        self.on_screen = self.page_colour;
+        self.on_screen
+    }
+
+    /// Draws a page over the one before; of rows that do not fit the last says how many there are. The page is safe to print.
+    pub(crate) fn screen(&mut self, page: &str) {
+        let (_, rows) = self.screen_size();
+        self.write_stdout(&screen::drawn(page, rows));
+    }
+
+    pub(crate) fn end_screen(&mut self) {
+        if std::mem::take(&mut self.on_screen) {
+            self.write_stdout(screen::END);
+        }
+    }
+
+    /// How many columns and rows the terminal has that shows stdout.
+    pub(crate) fn screen_size(&self) -> (usize, usize) {
+        let said = tcgetwinsize(io::stdout());
+        let rows = said.as_ref().map_or(0, |size| usize::from(size.ws_row));
+        (columns_of(&[said]), if rows > 0 { rows } else { 24 })
     }
 
     /// Whether stdout takes nothing any more, so that the rest of a page is for nobody.

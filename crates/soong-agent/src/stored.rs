@@ -161,6 +161,12 @@ async fn held(archive: &Archive, folder: &str) -> Result<Option<(String, Session
     Ok(None)
 }
 
+/// The current folder, and those above it that may be its project.
+pub(crate) fn current_holders() -> Result<Vec<PathBuf>, Failure> {
+    let folder = path_from_text(&project_folder(None)?);
+    Ok(holders(&folder, home().as_deref()).into_iter().map(Path::to_owned).collect())
+}
+
 /// A folder, and those above it that may be its project: no further than to a repository's root, and neither the user's home nor
 /// the root of the file system, of which everything is a part.
 fn holders<'p>(folder: &'p Path, home: Option<&Path>) -> Vec<&'p Path> {
@@ -175,11 +181,16 @@ fn holders<'p>(folder: &'p Path, home: Option<&Path>) -> Vec<&'p Path> {
     holders
 }
 
+/// Whether a beginning of an id says enough to stand for it.
+pub(crate) fn is_long_enough(beginning: &SessionId) -> bool {
+    beginning.as_str().len() >= SessionId::PREFIX.len() + LEAST
+}
+
 /// The session that is called so or, if there is none, the one that begins so. One that is not there is for whoever looks it
 /// up to miss.
 async fn whole(archive: &Archive, written: SessionId) -> Result<SessionId, Failure> {
     let mut found = archive.sessions_beginning(written.as_str(), NAMED + 1).await?;
-    let is_short = written.as_str().len() < SessionId::PREFIX.len() + LEAST;
+    let is_short = !is_long_enough(&written);
     match found.as_slice() {
         [] => Ok(written),
         [first, ..] if *first == written => Ok(written),

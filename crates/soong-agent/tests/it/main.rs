@@ -34,6 +34,7 @@ mod storage;
 mod support;
 mod task_cleanup;
 mod task_logs;
+mod tasks;
 mod terminal;
 mod tools;
 mod usage;

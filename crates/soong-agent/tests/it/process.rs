@@ -57,6 +57,12 @@ impl Running {
         self
     }
 
+    /// Waits until it has printed this on stdout, behind `from`; where that ends.
+    #[track_caller]
+    pub(crate) fn prints(&self, text: &str, from: usize) -> usize {
+        self.stdout.as_ref().expect("stdout is watched").wait_for(text, from)
+    }
+
     /// Writes to its stdin, which stays open. A process that has ended meanwhile reads nothing, as it may.
     pub(crate) fn types(&mut self, text: &[u8]) {
         let _ = self.stdin.as_mut().expect("stdin is a pipe").write_all(text);
