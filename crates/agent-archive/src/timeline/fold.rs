@@ -195,7 +195,7 @@ impl TimelineFold {
 
     fn begin(&mut self, event: &RuntimeEvent) -> Result<(), PayloadError> {
         let Some(run_id) = &event.run_id else { return Ok(()) };
-        let LoopStarted { purpose, mode } = event.read()?;
+        let LoopStarted { purpose, mode, .. } = event.read()?;
         let mode = purpose.is_none().then(|| mode.unwrap_or(RunMode::Normal));
         let number = purpose.is_none().then(|| self.branches.begin(run_id)).filter(|_| self.scope.counts_runs);
         self.run = Some(Current {

@@ -182,11 +182,12 @@ impl Passing<'_> {
     fn file(&self, level: &Level, file: &Node, search: &mut FileSearch) -> Outcome {
         let Some(file) = self.open(level, file) else { return Outcome::Unreadable };
         let shown = self.pass.workspace.show(&file.path);
-        let mut outcome = search_file(&file, &shown, search, &self.pass.stop);
-        if let Outcome::Searched { hits, .. } = &mut outcome {
-            if !hits.is_empty() && self.has_second_name(&file) {
-                return Outcome::SecondName;
-            }
+        let outcome = search_file(&file, &shown, search, &self.pass.stop);
+        if let Outcome::Searched { hits, .. } = &outcome
+            && !hits.is_empty()
+            && self.has_second_name(&file)
+        {
+            return Outcome::SecondName;
         }
         outcome
     }

@@ -101,7 +101,7 @@ async fn a_kept_connection_that_was_closed() {
     completed(&events(&*adapter, request()).await);
     let all = events(&*adapter, request()).await;
     let (fault, _, partial) = failed(&all);
-    assert_eq!((fault, partial.unwrap().text()), (ModelFault::Retryable, "Hi".to_owned()));
+    assert_eq!((fault, partial.unwrap().text()), (ModelFault::Retryable, "Hi".into()));
     assert_eq!(server.requests().len(), 2);
 }
 

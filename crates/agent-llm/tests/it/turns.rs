@@ -149,7 +149,7 @@ async fn a_reply_cut_anywhere() {
             let all = events(&*adapter, scripted()).await;
             let (_, error, partial) = failed(&all);
             assert!(error.message.contains("before the reply was complete"), "{protocol:?} {bytes}: {}", error.message);
-            assert!(partial.is_none_or(|partial| "half of it".starts_with(&partial.text())));
+            assert!(partial.is_none_or(|partial| "half of it".starts_with(&*partial.text())));
             assert!(partial.is_none_or(|partial| partial.tool_calls().next().is_none()));
         }
         server.respond_with(move |_, _| reply());

@@ -2,6 +2,7 @@
 //!
 //! What is looked at again and again is the folder: names, sizes and times. A log is read again only where one of these changed.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -232,6 +233,6 @@ fn in_full(logs: &Logs, wanted: &Wanted<'_>, look: Look) -> String {
 /// What changed last comes first.
 fn in_order(logs: &Logs) -> Vec<&Seen> {
     let mut seen: Vec<_> = logs.seen.values().collect();
-    seen.sort_by(|one, other| other.log.file.modified.cmp(&one.log.file.modified));
+    seen.sort_by_key(|it| Reverse(it.log.file.modified));
     seen
 }

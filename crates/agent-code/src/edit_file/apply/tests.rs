@@ -121,7 +121,9 @@ fn edits_follow_each_other() {
     let hint = not_found("one two three\n", &[edit("one two", "A"), edit("two three", "B")], 1);
     assert!(hint.contains("edits[0] changed that text"), "{hint}");
     check("one\n", &[edit("one", "two"), edit("two", "three")], "three\n");
-    ambiguous("a b\n", &[edit("a", "b"), edit("b", "c")], 1, &[1, 1]);
+    let error = apply(b"a b\n", &[edit("a", "b"), edit("b", "c")], &KnownSecrets::none()).unwrap_err();
+    assert_eq!(error, ApplyError::Ambiguous { edit: 1, count: 2, lines: vec![1, 1], earlier: Some(0) });
+    assert!(error.to_string().contains("edits[0] wrote more of it"), "{error}");
 }
 
 /// EDIT-34: `old` is text, not lines.

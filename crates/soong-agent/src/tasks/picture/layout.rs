@@ -130,7 +130,7 @@ fn part(steps: &[usize], arrows: &[usize], graph: &Graph, labels: &[Label], acro
         let points = way.points(seats.get(&from)?, seats.get(&to)?, &rows);
         part.arrows.push((way.arrow, points.into_iter().map(point).collect()));
     }
-    part.to_its_corner(labels);
+    part.move_to_corner(labels);
     Some(part)
 }
 
@@ -233,7 +233,7 @@ fn ports(count: usize, seat: &Seat) -> impl Iterator<Item = f64> {
 
 impl Part {
     /// Moves it so that it begins at 0, 0, and finds out how big it is.
-    fn to_its_corner(&mut self, labels: &[Label]) {
+    fn move_to_corner(&mut self, labels: &[Label]) {
         let corners =
             self.boxes.iter().flat_map(|(step, at)| [*at, Point { x: at.x + WIDTH, y: at.y + labels[*step].height() }]);
         let points: Vec<_> = corners.chain(self.arrows.iter().flat_map(|(_, way)| way.iter().copied())).collect();
