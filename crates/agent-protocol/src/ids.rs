@@ -43,7 +43,7 @@ fn check(kind: &'static str, prefix: &'static str, text: &str) -> Result<(), IdE
 }
 
 /// Takes a text without a copy where the format has one to lend.
-struct Text<P>(P);
+pub(crate) struct Text<P>(pub(crate) P);
 
 impl<T, E: fmt::Display, P: Fn(&str) -> Result<T, E>> Visitor<'_> for Text<P> {
     type Value = T;

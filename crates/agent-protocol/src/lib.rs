@@ -23,6 +23,7 @@ mod path_text;
 mod permission;
 mod run;
 mod schema;
+pub mod task;
 mod text_encoding;
 mod time;
 mod tool;

@@ -5,17 +5,14 @@
 
 use std::sync::Arc;
 
+use agent_protocol::task::{Moment, StepId, StepSnapshot, StepSpec, StepStatus, TaskSnapshot, TaskStatus};
 use agent_protocol::{AgentId, ArtifactId, RunId};
 
 use crate::edit;
 use crate::event::{Event, Payload};
 use crate::graph::Slot;
-use crate::moment::Moment;
-use crate::name::StepId;
 use crate::refusal::Refusal;
-use crate::snapshot::{StepSnapshot, TaskSnapshot};
-use crate::status::{StepStatus, TaskStatus};
-use crate::step::{Claim, Step, StepSpec};
+use crate::step::{Claim, Step};
 use crate::task::Task;
 
 /// The reason of steps that ended because their Task failed (TSK-7).

@@ -2,12 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use agent_protocol::task::{Moment, Operation, PoolId, StepId, StepStatus};
 use agent_protocol::{AgentId, ArtifactId, RunId};
-
-use crate::moment::Moment;
-use crate::name::{PoolId, StepId};
-use crate::operation::Operation;
-use crate::status::StepStatus;
 
 /// Something asked of a Task. Who asks is part of it; a worker is never taken at its word for who it is (TSK-12).
 #[derive(Debug, Clone, PartialEq, Eq)]

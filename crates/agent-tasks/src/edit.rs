@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::event::{Payload, TaskReopened, TaskStepCancelled, TaskStepReopened};
+use crate::event::Payload;
 use crate::graph::Slot;
 use crate::limits;
-use crate::moment::Moment;
-use crate::name::StepId;
-use crate::operation::{Operation, StepFields};
 use crate::refusal::Refusal;
-use crate::status::{StepStatus, TaskStatus};
-use crate::step::{Step, StepContent, StepSpec, dedup};
+use crate::step::{Step, StepContent, dedup};
 use crate::task::Task;
+use agent_protocol::task::{Moment, Operation, StepFields, StepId, StepSpec, StepStatus, TaskStatus};
+use agent_protocol::{TaskReopened, TaskStepCancelled, TaskStepReopened};
 
 /// What an update did beside changing the graph.
 pub(crate) struct Edited {

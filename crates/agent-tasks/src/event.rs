@@ -1,14 +1,12 @@
 //! What happened to a Task: the 17 event types of its log, with the contract's payloads (WAL-1, WAL-7).
 
-use agent_protocol::{AgentId, ArtifactId, EventType, RunId};
-use serde::{Deserialize, Serialize};
-
-use crate::moment::Moment;
-use crate::name::StepId;
-use crate::nullable;
-use crate::operation::Operation;
-use crate::snapshot::{TaskSnapshot, TaskSummary};
-use crate::status::{StepStatus, TaskStatus};
+use agent_protocol::task::{Moment, StepId, TaskId};
+use agent_protocol::{
+    EventDraft, EventType, TaskCancelled, TaskCompleted, TaskCreated, TaskEvent, TaskFailed, TaskReopened, TaskRunning,
+    TaskStepBlocked, TaskStepCancelled, TaskStepClaimed, TaskStepCompleted, TaskStepFailed, TaskStepLeaseExpired,
+    TaskStepReady, TaskStepReopened, TaskStepStarted, TaskStepUpdated, TaskUpdated,
+};
+use serde::Serialize;
 
 /// One thing that happened to a Task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,16 +19,17 @@ pub struct Event {
     pub payload: Payload,
 }
 
-macro_rules! payloads {
-    ($($(#[$doc:meta])* $name:ident, $level:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {
-        $(
-            $(#[$doc])*
-            #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-            #[serde(deny_unknown_fields)]
-            pub struct $name {
-                $($(#[$field_doc])* pub $field: $type,)*
-            }
+impl Event {
+    /// The event for programs, of the line with this number.
+    #[must_use]
+    pub fn draft(&self, task_id: &TaskId, wal_seq: u64) -> EventDraft {
+        self.payload.clone().draft(task_id.clone(), self.step_id.clone(), wal_seq)
+    }
+}
 
+macro_rules! payloads {
+    ($($name:ident, $level:ident;)*) => {
+        $(
             impl From<$name> for Payload {
                 fn from(payload: $name) -> Self {
                     Self::$name(payload)
@@ -41,8 +40,9 @@ macro_rules! payloads {
         /// The payload of an event.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
         #[serde(untagged)]
+        #[expect(missing_docs, reason = "each is named as its type, which says what it is")]
         pub enum Payload {
-            $($(#[$doc])* $name($name),)*
+            $($name($name),)*
         }
 
         impl Payload {
@@ -71,6 +71,12 @@ macro_rules! payloads {
                     _ => None,
                 }
             }
+
+            fn draft(self, task_id: TaskId, step_id: Option<StepId>, wal_seq: u64) -> EventDraft {
+                match self {
+                    $(Self::$name(payload) => EventDraft::of(TaskEvent { task_id, step_id, wal_seq, payload }),)*
+                }
+            }
         }
     };
     (@step task) => { false };
@@ -78,175 +84,21 @@ macro_rules! payloads {
 }
 
 payloads! {
-    /// A Task was made.
-    TaskCreated, task {
-        /// The whole Task, all its steps pending.
-        task: Box<TaskSnapshot>,
-    }
-    /// A step of a pending Task is ready, claimed or running.
-    TaskRunning, task {
-        /// The state before.
-        previous_status: TaskStatus,
-        /// `running`.
-        status: TaskStatus,
-        /// Why.
-        #[serde(deserialize_with = "nullable")]
-        reason: Option<String>,
-    }
-    /// The Orchestrator changed the Task.
-    TaskUpdated, task {
-        /// What it changed, in order.
-        operations: Vec<Operation>,
-        /// The changed steps that somebody was at work on.
-        updated_after_dispatch_step_ids: Vec<StepId>,
-        /// The Task after it. Replay does not read it.
-        task_summary: Box<TaskSummary>,
-    }
-    /// A blocked Task may go on.
-    TaskReopened, task {
-        /// The state before.
-        previous_status: TaskStatus,
-        /// `pending`.
-        status: TaskStatus,
-        /// Why.
-        #[serde(deserialize_with = "nullable")]
-        reason: Option<String>,
-    }
-    /// The Task ended well.
-    TaskCompleted, task {
-        /// What came of it.
-        #[serde(deserialize_with = "nullable")]
-        result_summary: Option<String>,
-        /// The steps that were not needed and given up.
-        cancelled_optional_step_ids: Vec<StepId>,
-    }
-    /// The Task ended without success.
-    TaskFailed, task {
-        /// Why.
-        #[serde(deserialize_with = "nullable")]
-        reason: Option<String>,
-        /// The steps that were not finished.
-        failed_step_ids: Vec<StepId>,
-    }
-    /// The Task was given up.
-    TaskCancelled, task {
-        /// Why.
-        #[serde(deserialize_with = "nullable")]
-        reason: Option<String>,
-        /// The steps that were not finished.
-        cancelled_step_ids: Vec<StepId>,
-    }
-    /// All that a step depends on is completed.
-    TaskStepReady, step {
-        /// The state before.
-        previous_status: StepStatus,
-        /// `ready`.
-        status: StepStatus,
-        /// What it depends on.
-        depends_on_step_ids: Vec<StepId>,
-    }
-    /// A worker took a step.
-    TaskStepClaimed, step {
-        /// The state before.
-        previous_status: StepStatus,
-        /// The worker.
-        claimed_by_agent_id: AgentId,
-        /// Its run.
-        claimed_by_run_id: RunId,
-        /// When it loses the step.
-        lease_expires_at: Moment,
-    }
-    /// Work on a step began.
-    TaskStepStarted, step {
-        /// The state before.
-        previous_status: StepStatus,
-        /// `running`.
-        status: StepStatus,
-        /// When the holder loses the step; null where the Orchestrator does it itself.
-        #[serde(deserialize_with = "nullable")]
-        lease_expires_at: Option<Moment>,
-    }
-    /// A step has a new result so far; its state is the same.
-    TaskStepUpdated, step {
-        /// The state before.
-        previous_status: StepStatus,
-        /// The same state.
-        status: StepStatus,
-        /// The result so far.
-        #[serde(deserialize_with = "nullable")]
-        result_summary: Option<String>,
-        /// The products so far.
-        artifact_ids: Vec<ArtifactId>,
-        /// When the holder loses the step; null where nobody holds it.
-        #[serde(deserialize_with = "nullable")]
-        lease_expires_at: Option<Moment>,
-    }
-    /// A step cannot go on.
-    TaskStepBlocked, step {
-        /// The state before.
-        previous_status: StepStatus,
-        /// Why.
-        #[serde(deserialize_with = "nullable")]
-        reason: Option<String>,
-        /// The result so far.
-        #[serde(deserialize_with = "nullable")]
-        result_summary: Option<String>,
-        /// The products so far.
-        artifact_ids: Vec<ArtifactId>,
-    }
-    /// A step is done.
-    TaskStepCompleted, step {
-        /// The state before.
-        previous_status: StepStatus,
-        /// The result.
-        #[serde(deserialize_with = "nullable")]
-        result_summary: Option<String>,
-        /// The products.
-        artifact_ids: Vec<ArtifactId>,
-    }
-    /// A step ended without success.
-    TaskStepFailed, step {
-        /// The state before.
-        previous_status: StepStatus,
-        /// Why.
-        #[serde(deserialize_with = "nullable")]
-        reason: Option<String>,
-        /// The result so far.
-        #[serde(deserialize_with = "nullable")]
-        result_summary: Option<String>,
-        /// The products so far.
-        artifact_ids: Vec<ArtifactId>,
-    }
-    /// A step was given up.
-    TaskStepCancelled, step {
-        /// The state before.
-        previous_status: StepStatus,
-        /// Why.
-        #[serde(deserialize_with = "nullable")]
-        reason: Option<String>,
-        /// The result so far.
-        #[serde(deserialize_with = "nullable")]
-        result_summary: Option<String>,
-    }
-    /// A blocked or failed step is pending again.
-    TaskStepReopened, step {
-        /// The state before.
-        previous_status: StepStatus,
-        /// `pending`.
-        status: StepStatus,
-        /// Why.
-        #[serde(deserialize_with = "nullable")]
-        reason: Option<String>,
-    }
-    /// The holder of a step gave no sign of life for too long; the step is pending again.
-    TaskStepLeaseExpired, step {
-        /// The state before.
-        previous_status: StepStatus,
-        /// The worker that held it.
-        claimed_by_agent_id: AgentId,
-        /// The worker's run.
-        claimed_by_run_id: RunId,
-        /// When the lease ended.
-        expired_at: Moment,
-    }
+    TaskCreated, task;
+    TaskRunning, task;
+    TaskUpdated, task;
+    TaskReopened, task;
+    TaskCompleted, task;
+    TaskFailed, task;
+    TaskCancelled, task;
+    TaskStepReady, step;
+    TaskStepClaimed, step;
+    TaskStepStarted, step;
+    TaskStepUpdated, step;
+    TaskStepBlocked, step;
+    TaskStepCompleted, step;
+    TaskStepFailed, step;
+    TaskStepCancelled, step;
+    TaskStepReopened, step;
+    TaskStepLeaseExpired, step;
 }

@@ -5,11 +5,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::moment::Moment;
-use crate::name::StepId;
-use crate::snapshot::StepCounts;
-use crate::status::StepStatus;
 use crate::step::Step;
+use agent_protocol::task::{Moment, StepCounts, StepId, StepStatus};
 
 /// The place of a step: steps are numbered in the order in which they were added. A place is never given twice.
 pub(crate) type Slot = u32;

@@ -41,38 +41,33 @@ mod event;
 mod graph;
 mod limits;
 mod line;
-mod moment;
-mod name;
-mod operation;
 mod prepare;
 mod refusal;
 mod replay;
-mod snapshot;
-mod status;
 mod step;
 mod task;
 
 #[cfg(test)]
 mod tests;
 
-pub use apply::{Misfit, REASON_TASK_CANCELLED, REASON_TASK_FAILED};
-pub use command::{Actor, Command, Context, StepUpdate, Worker};
-pub use event::{
-    Event, Payload, TaskCancelled, TaskCompleted, TaskCreated, TaskFailed, TaskReopened, TaskRunning, TaskStepBlocked,
+pub use agent_protocol::task::{
+    MAX_NAME_LEN, Moment, NameError, Operation, PoolId, StepCounts, StepFields, StepId, StepSnapshot, StepSpec,
+    StepStatus, TaskId, TaskSnapshot, TaskStatus, TaskSummary, WalName,
+};
+pub use agent_protocol::{
+    TaskCancelled, TaskCompleted, TaskCreated, TaskFailed, TaskReopened, TaskRunning, TaskStepBlocked,
     TaskStepCancelled, TaskStepClaimed, TaskStepCompleted, TaskStepFailed, TaskStepLeaseExpired, TaskStepReady,
     TaskStepReopened, TaskStepStarted, TaskStepUpdated, TaskUpdated,
 };
+pub use apply::{Misfit, REASON_TASK_CANCELLED, REASON_TASK_FAILED};
+pub use command::{Actor, Command, Context, StepUpdate, Worker};
+pub use event::{Event, Payload};
 pub use limits::{MAX_ARTIFACTS, MAX_DEPENDENCIES, MAX_OPERATIONS, MAX_STEPS, MAX_TEXT_BYTES, MAX_TITLE_CHARS};
 pub use line::{Line, LineError};
-pub use moment::Moment;
-pub use name::{MAX_NAME_LEN, NameError, PoolId, StepId, TaskId, WalName};
-pub use operation::{Operation, StepFields};
 pub use prepare::{Change, NewTask, REASON_TASK_COMPLETED};
 pub use refusal::Refusal;
 pub use replay::{Replay, ReplayError, ReplayFault};
-pub use snapshot::{StepCounts, StepSnapshot, TaskSnapshot, TaskSummary};
-pub use status::{StepStatus, TaskStatus};
-pub use step::{Claim, Step, StepContent, StepSpec};
+pub use step::{Claim, Step, StepContent};
 pub use task::Task;
 
 use serde::{Deserialize, Deserializer};

@@ -1,10 +1,9 @@
 //! Bounds on what a command may hold, so that a log line stays a line and a Task stays in memory.
 
 use agent_protocol::ArtifactId;
+use agent_protocol::task::{Operation, StepSpec};
 
-use crate::operation::Operation;
 use crate::refusal::Refusal;
-use crate::step::StepSpec;
 
 /// The most steps in a Task.
 pub const MAX_STEPS: usize = 10_000;

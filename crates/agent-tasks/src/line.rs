@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 
+use agent_protocol::task::{Moment, NameError, StepId, TaskId};
 use agent_protocol::{AgentId, EventId, EventType, IdError, RunId, SessionId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::event::{Event, Payload};
-use crate::moment::Moment;
-use crate::name::{NameError, StepId, TaskId};
 use crate::nullable;
 
 /// A line of the log.

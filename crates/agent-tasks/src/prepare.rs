@@ -1,23 +1,19 @@
 //! Command and state in, events or a typed refusal out.
 
-use agent_protocol::{AgentId, RunId};
+use agent_protocol::task::{Moment, Operation, StepId, StepSpec, StepStatus, TaskId, TaskSnapshot, TaskStatus};
+use agent_protocol::{
+    AgentId, RunId, TaskCancelled, TaskCompleted, TaskCreated, TaskFailed, TaskRunning, TaskStepBlocked,
+    TaskStepCancelled, TaskStepClaimed, TaskStepCompleted, TaskStepFailed, TaskStepLeaseExpired, TaskStepReady,
+    TaskStepStarted, TaskStepUpdated, TaskUpdated,
+};
 
 use crate::apply::{Misfit, REASON_TASK_CANCELLED, REASON_TASK_FAILED};
 use crate::command::{Actor, Command, Context, StepUpdate, Worker};
 use crate::edit;
-use crate::event::{
-    Event, Payload, TaskCancelled, TaskCompleted, TaskCreated, TaskFailed, TaskRunning, TaskStepBlocked,
-    TaskStepCancelled, TaskStepClaimed, TaskStepCompleted, TaskStepFailed, TaskStepLeaseExpired, TaskStepReady,
-    TaskStepStarted, TaskStepUpdated, TaskUpdated,
-};
+use crate::event::{Event, Payload};
 use crate::limits;
-use crate::moment::Moment;
-use crate::name::{StepId, TaskId};
-use crate::operation::Operation;
 use crate::refusal::{self, Refusal};
-use crate::snapshot::TaskSnapshot;
-use crate::status::{StepStatus, TaskStatus};
-use crate::step::{Step, StepSpec};
+use crate::step::Step;
 use crate::task::{Header, Task};
 
 /// The reason of optional steps that were given up because the Task was completed.

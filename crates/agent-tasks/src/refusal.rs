@@ -1,9 +1,7 @@
 //! Why a command is refused.
 
+use agent_protocol::task::{StepId, StepStatus, TaskId, TaskStatus};
 use agent_protocol::{AgentId, ErrorCode};
-
-use crate::name::{StepId, TaskId};
-use crate::status::{StepStatus, TaskStatus};
 
 /// Why a command was refused. Nothing has changed and nothing is to be stored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

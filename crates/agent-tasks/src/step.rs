@@ -2,39 +2,8 @@
 
 use std::sync::Arc;
 
+use agent_protocol::task::{Moment, PoolId, StepId, StepSnapshot, StepSpec, StepStatus};
 use agent_protocol::{AgentId, ArtifactId, RunId};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::moment::Moment;
-use crate::name::{PoolId, StepId};
-use crate::status::StepStatus;
-
-/// A step as it is asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StepSpec {
-    /// The step's id: 1 to 64 characters of a-z, 0-9, _ and -, unique in the Task.
-    pub step_id: StepId,
-    /// What the step is, in one line of at most 200 characters.
-    pub title: String,
-    /// What is to be done, and what "done" means. At most 16 KiB.
-    #[serde(default)]
-    pub summary: String,
-    /// The steps that must be completed before this one is ready.
-    #[serde(default)]
-    pub depends_on_step_ids: Vec<StepId>,
-    /// Whether the Task needs it to be completed.
-    #[serde(default = "yes")]
-    pub required: bool,
-    /// The pool whose workers may claim it; without one, workers of every pool may.
-    #[serde(default)]
-    pub worker_pool_id: Option<PoolId>,
-}
-
-fn yes() -> bool {
-    true
-}
 
 /// What a step asks for: all that only the Orchestrator changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,6 +99,28 @@ impl Step {
     #[must_use]
     pub fn changed_since_dispatch(&self) -> bool {
         self.dispatched.as_ref().is_some_and(|dispatched| *dispatched != self.content)
+    }
+}
+
+impl From<&Step> for StepSnapshot {
+    fn from(step: &Step) -> Self {
+        let claim = step.claim.as_ref();
+        Self {
+            step_id: step.id.clone(),
+            title: step.content.title.to_string(),
+            summary: step.content.summary.to_string(),
+            status: step.status,
+            depends_on_step_ids: step.content.depends_on.clone(),
+            required: step.content.required,
+            worker_pool_id: step.content.worker_pool_id.clone(),
+            claimed_by_agent_id: claim.map(|claim| claim.agent_id.clone()),
+            claimed_by_run_id: claim.map(|claim| claim.run_id.clone()),
+            lease_expires_at: step.lease(),
+            result_summary: step.result_summary.as_deref().map(str::to_owned),
+            artifact_ids: step.artifact_ids.clone(),
+            created_at: step.created_at,
+            updated_at: step.updated_at,
+        }
     }
 }
 

@@ -3,13 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use agent_protocol::task::{
+    Moment, StepCounts, StepId, StepSnapshot, StepStatus, TaskId, TaskSnapshot, TaskStatus, TaskSummary,
+};
 use agent_protocol::{AgentId, EventType, RunId};
 
 use crate::graph::{Graph, Slot};
-use crate::moment::Moment;
-use crate::name::{StepId, TaskId};
-use crate::snapshot::{StepCounts, StepSnapshot, TaskSnapshot, TaskSummary};
-use crate::status::{StepStatus, TaskStatus};
 use crate::step::Step;
 
 /// What of a Task is not a step.

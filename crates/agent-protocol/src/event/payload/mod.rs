@@ -16,6 +16,7 @@ mod older;
 mod permission;
 mod run;
 mod schema;
+mod task;
 mod tool;
 
 #[cfg(test)]
@@ -40,4 +41,10 @@ pub use run::{
     LoopStarted, RunCancelled, RunDequeued, RunEnd, RunQueued,
 };
 pub use schema::{EventSchema, event_index, event_schemas};
+pub use task::{
+    ClaimSkipReason, TaskCancelled, TaskCompleted, TaskCreated, TaskEvent, TaskFailed, TaskLine, TaskReopened,
+    TaskRunning, TaskStepBlocked, TaskStepCancelled, TaskStepClaimSkipped, TaskStepClaimed, TaskStepCompleted,
+    TaskStepFailed, TaskStepLeaseExpired, TaskStepReady, TaskStepReopened, TaskStepStarted, TaskStepUpdated,
+    TaskUpdated, TaskWalFailed, TaskWalReplayed, TornEnd,
+};
 pub use tool::{CallEnd, ResultKind, ToolCompleted, ToolDenied, ToolFailed, ToolProgress, ToolStarted};

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
@@ -22,10 +23,12 @@ pub struct EventSchema {
 pub fn event_schemas() -> Vec<EventSchema> {
     macro_rules! schemas {
         ($($name:ident),* $(,)?) => {
-            vec![$(EventSchema {
-                event_type: $name::EVENT_TYPE,
-                schema: SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<$name>().to_value(),
-            }),*]
+            vec![$(EventSchema { event_type: $name::EVENT_TYPE, schema: schema::<$name>() }),*]
+        };
+    }
+    macro_rules! lines {
+        ($($name:ident),* $(,)?) => {
+            [$(EventSchema { event_type: <TaskEvent<$name> as EventPayload>::EVENT_TYPE, schema: line_schema::<$name>() }),*]
         };
     }
     let mut schemas = schemas![
@@ -69,9 +72,45 @@ pub fn event_schemas() -> Vec<EventSchema> {
         MemoryExtractionFailed,
         CancelTimeout,
         ErrorReported,
+        TaskStepClaimSkipped,
+        TaskWalReplayed,
+        TaskWalFailed,
     ];
+    schemas.extend(lines![
+        TaskCreated,
+        TaskRunning,
+        TaskUpdated,
+        TaskReopened,
+        TaskCompleted,
+        TaskFailed,
+        TaskCancelled,
+        TaskStepReady,
+        TaskStepClaimed,
+        TaskStepStarted,
+        TaskStepUpdated,
+        TaskStepBlocked,
+        TaskStepCompleted,
+        TaskStepFailed,
+        TaskStepCancelled,
+        TaskStepReopened,
+        TaskStepLeaseExpired,
+    ]);
     schemas.sort_by_key(|schema| EventType::ALL.iter().position(|event_type| *event_type == schema.event_type));
     schemas
+}
+
+fn schema<T: JsonSchema>() -> Value {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// The event of a line is called and described as the line is.
+fn line_schema<P: TaskLine + JsonSchema>() -> Value {
+    let mut event = schema::<TaskEvent<P>>();
+    let line = schema::<P>();
+    for key in ["title", "description"] {
+        event[key] = line[key].clone();
+    }
+    event
 }
 
 /// The index of `docs/schemas/events`: which event is for whom, whether it is kept, and what it says.

@@ -1,3 +1,5 @@
+mod task;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -395,6 +397,7 @@ fn every_payload_is_written_and_read() {
         ChildAgentCancelTimeout { child_agent_id, child_run_id, waited_ms: 30_000 },
         r#"{"child_agent_id":"agent_2","child_run_id":"run_2","waited_ms":30000}"#,
     );
+    task::samples(&mut golden);
     for schema in event_schemas() {
         assert!(golden.seen.contains(&schema.event_type), "{} has no sample", schema.event_type.as_str());
     }

@@ -1,8 +1,12 @@
 //! Moments: what a clock outside of this crate showed.
 
-use crate::name::Text;
-use agent_protocol::Timestamp;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::Timestamp;
+use crate::ids::Text;
 
 /// Milliseconds since 1970-01-01T00:00:00Z. Written as RFC 3339 text, the form of all stored times (API-9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,6 +56,20 @@ impl<'de> Deserialize<'de> for Moment {
                 format!("\"{shown}\" is no time in UTC")
             })
         }))
+    }
+}
+
+impl JsonSchema for Moment {
+    fn schema_name() -> Cow<'static, str> {
+        "Moment".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Timestamp::json_schema(generator)
     }
 }
 

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::name::{PoolId, StepId};
-use crate::status::TaskStatus;
-use crate::step::StepSpec;
+use super::name::{PoolId, StepId};
+use super::spec::StepSpec;
+use super::status::TaskStatus;
 
 /// One change to a Task. The operations of a call are applied in their order, all or none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -5,8 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::ids::Text;
 
 /// The longest name, in bytes.
 pub const MAX_NAME_LEN: usize = 64;
@@ -31,21 +32,6 @@ fn check(kind: &'static str, text: &str) -> Result<(), NameError> {
         return Ok(());
     };
     Err(NameError { kind, shown: text.chars().take(MAX_NAME_LEN).flat_map(char::escape_debug).collect(), reason })
-}
-
-/// Takes a text without a copy where the format has one to lend.
-pub(crate) struct Text<P>(pub(crate) P);
-
-impl<T, E: fmt::Display, P: Fn(&str) -> Result<T, E>> Visitor<'_> for Text<P> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_str<F: serde::de::Error>(self, text: &str) -> Result<T, F> {
-        (self.0)(text).map_err(F::custom)
-    }
 }
 
 macro_rules! names {

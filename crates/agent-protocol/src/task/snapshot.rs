@@ -1,17 +1,16 @@
 //! A Task as programs and the log see it: the contract's fields (TSK-1).
 
-use agent_protocol::{AgentId, ArtifactId, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::moment::Moment;
-use crate::name::{PoolId, StepId, TaskId};
-use crate::nullable;
-use crate::status::{StepStatus, TaskStatus};
-use crate::step::Step;
+use super::moment::Moment;
+use super::name::{PoolId, StepId, TaskId};
+use super::nullable::nullable;
+use super::status::{StepStatus, TaskStatus};
+use crate::{AgentId, ArtifactId, RunId};
 
 /// A Task with all its steps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskSnapshot {
     /// The id.
@@ -41,7 +40,7 @@ pub struct TaskSnapshot {
 }
 
 /// A step of a Task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepSnapshot {
     /// The id.
@@ -77,28 +76,6 @@ pub struct StepSnapshot {
     pub created_at: Moment,
     /// When it last changed.
     pub updated_at: Moment,
-}
-
-impl From<&Step> for StepSnapshot {
-    fn from(step: &Step) -> Self {
-        let claim = step.claim.as_ref();
-        Self {
-            step_id: step.id.clone(),
-            title: step.content.title.to_string(),
-            summary: step.content.summary.to_string(),
-            status: step.status,
-            depends_on_step_ids: step.content.depends_on.clone(),
-            required: step.content.required,
-            worker_pool_id: step.content.worker_pool_id.clone(),
-            claimed_by_agent_id: claim.map(|claim| claim.agent_id.clone()),
-            claimed_by_run_id: claim.map(|claim| claim.run_id.clone()),
-            lease_expires_at: step.lease(),
-            result_summary: step.result_summary.as_deref().map(str::to_owned),
-            artifact_ids: step.artifact_ids.clone(),
-            created_at: step.created_at,
-            updated_at: step.updated_at,
-        }
-    }
 }
 
 /// How many steps are in each state.
@@ -140,7 +117,7 @@ impl StepCounts {
 }
 
 /// A Task in short: what write tools return (TSK-15) and `task_updated` carries.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskSummary {
     /// The id.
