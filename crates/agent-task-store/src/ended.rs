@@ -7,8 +7,8 @@ use agent_protocol::SessionId;
 use agent_tasks::{Replay, ReplayError, Task, TaskId, TaskStatus};
 
 use crate::error::TaskError;
-use crate::folder;
-use crate::store::{TaskStore, first_task_id};
+use crate::folder::{self, LogFile};
+use crate::store::{TaskStore, end_of, first_task_id};
 
 /// A log that was read.
 #[derive(Debug)]
@@ -19,23 +19,34 @@ pub struct EndedTask {
     pub task: Result<Task, String>,
 }
 
-/// Tasks of a session that have ended, the newest first: at most `limit` of them, after the first `offset`.
+/// Some of a session's Tasks that have ended.
+#[derive(Debug)]
+pub struct EndedPage {
+    /// The newest first.
+    pub tasks: Vec<EndedTask>,
+    /// Whether there are others behind them.
+    pub more: bool,
+}
+
+/// Tasks of a session that have ended, the newest first: at most `limit` of them, after the first `offset`. Of others only the last
+/// line is looked at.
 ///
 /// # Errors
-/// [`TaskError::Io`] where the folder cannot be read. A log that makes no Task is passed over: the store names it.
+/// [`TaskError::Io`] where the folder cannot be read.
 pub fn ended(
     store: &TaskStore,
-    folder: &Path,
     status: Option<TaskStatus>,
     limit: usize,
     offset: usize,
-) -> Result<Vec<EndedTask>, TaskError> {
+) -> Result<EndedPage, TaskError> {
     let active: Vec<&Path> = store.active_files().collect();
-    let logs = folder::logs(folder)?.into_iter().filter(|log| !active.contains(&log.path.as_path()));
-    let tasks = logs.filter_map(|log| Some((read(&log.path).ok()?, log.path)));
-    let wanted = |task: &Task| task.status().is_terminal() && status.is_none_or(|status| task.status() == status);
-    let wanted = tasks.filter(|(task, _)| wanted(task));
-    Ok(wanted.skip(offset).take(limit).map(|(task, path)| EndedTask { path, task: Ok(task) }).collect())
+    let logs = folder::logs(store.folder())?.into_iter().filter(|log| !active.contains(&log.path.as_path()));
+    let wanted = |log: &LogFile| end_of(&log.path).is_some_and(|end| status.is_none_or(|status| end == status));
+    let mut wanted = logs.filter(wanted).skip(offset);
+    let page: Vec<LogFile> = wanted.by_ref().take(limit).collect();
+    let more = wanted.next().is_some();
+    let tasks = page.into_iter().map(|log| EndedTask { task: read(&log.path), path: log.path });
+    Ok(EndedPage { tasks: tasks.collect(), more })
 }
 
 /// The newest ended Task with this id (TSK-2).

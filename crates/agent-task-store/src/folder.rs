@@ -11,7 +11,7 @@ use agent_tasks::WalName;
 
 use crate::error::TaskError;
 
-const EXTENSION: &str = ".wal.jsonl";
+pub(crate) const EXTENSION: &str = ".wal.jsonl";
 
 /// Where the logs of a session lie (WAL-1).
 #[must_use]

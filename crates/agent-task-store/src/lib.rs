@@ -15,9 +15,9 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub use ended::{EndedTask, ended, find_ended, read_task, tasks};
+pub use ended::{EndedPage, EndedTask, ended, find_ended, read_task, tasks};
 pub use error::TaskError;
 pub use folder::{LogFile, SessionFolder, logs, session_folder, session_folders};
 pub use log::{Actor, Recorded, Stamp};
 pub use removal::{bytes_with_torn_ends, held_by, remove};
-pub use store::{Created, NewTask, Recovered, Recovery, TaskStore, Unavailable};
+pub use store::{Created, Executed, NewTask, Recovered, Recovery, TaskStore, Unavailable};

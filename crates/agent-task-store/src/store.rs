@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use agent_journal::{JournalError, Torn};
 use agent_protocol::{RunId, SessionId};
-use agent_tasks::{Command, Moment, Payload, StepSpec, Task, TaskId, WalName};
+use agent_tasks::{Command, Moment, Payload, StepSpec, Task, TaskId, TaskStatus, WalName};
 
 use crate::error::TaskError;
 use crate::folder;
@@ -97,6 +97,15 @@ pub struct Created {
     pub recorded: Vec<Recorded>,
 }
 
+/// A command that was done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Executed {
+    /// Its lines, and before them those of leases that were over.
+    pub recorded: Vec<Recorded>,
+    /// The Task, where this ended it: it is in memory no longer.
+    pub ended: Option<Task>,
+}
+
 impl TaskStore {
     /// Takes up the Tasks of a session that have not ended.
     ///
@@ -120,7 +129,8 @@ impl TaskStore {
         let mut recovered = Vec::new();
         // The oldest first, so that of two with one id the older one is the Task.
         for log in folder::logs(folder)?.into_iter().rev() {
-            if has_ended(&log.path) {
+            // Where that cannot be seen, all of it is read.
+            if end_of(&log.path).is_some() {
                 continue;
             }
             match store.take_up(&log.path, stamp) {
@@ -154,6 +164,25 @@ impl TaskStore {
         Ok(Some(Recovery::Replayed { task_id, lines, torn, settled }))
     }
 
+    /// The folder of the session's logs.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What a log of the session is called where people and models read it.
+    #[must_use]
+    pub fn shown(&self, name: &WalName) -> String {
+        format!("{}/{name}{}", self.shown_folder, folder::EXTENSION)
+    }
+
+    /// What a file in the folder of the session's logs is called.
+    #[must_use]
+    pub fn shown_file(&self, path: &Path) -> String {
+        let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        format!("{}/{name}", self.shown_folder)
+    }
+
     /// The active Tasks, by id.
     pub fn active(&self) -> impl Iterator<Item = &Task> {
         self.active.values().map(|log| &log.task)
@@ -183,7 +212,7 @@ impl TaskStore {
         if self.active.contains_key(&new.task_id) {
             return Err(TaskError::Exists(new.task_id));
         }
-        let wal_path = format!("{}/{}.wal.jsonl", self.shown_folder, new.wal_name);
+        let wal_path = self.shown(&new.wal_name);
         let path = folder::path_of(&self.folder, &new.wal_name);
         let asked = agent_tasks::NewTask {
             task_id: new.task_id.clone(),
@@ -215,14 +244,13 @@ impl TaskStore {
         command: &Command,
         actor: &Actor,
         stamp: &Stamp<'_>,
-    ) -> Result<Vec<Recorded>, TaskError> {
+    ) -> Result<Executed, TaskError> {
         let mut recorded = self.settle(task_id, stamp)?;
         let log = self.log(task_id)?;
         recorded.extend(log.execute(command, actor, stamp)?);
-        if log.task.status().is_terminal() {
-            self.active.remove(task_id);
-        }
-        Ok(recorded)
+        let has_ended = log.task.status().is_terminal();
+        let ended = if has_ended { self.active.remove(task_id).map(|log| log.task) } else { None };
+        Ok(Executed { recorded, ended })
     }
 
     /// Ends the leases of a Task that are over.
@@ -272,9 +300,13 @@ pub(crate) fn first_task_id(path: &Path) -> Option<TaskId> {
     task_id
 }
 
-/// Whether the last line of a log says that its Task has ended. Where that cannot be seen, all of it is read.
-fn has_ended(path: &Path) -> bool {
-    let last = folder::last_line(path).ok().flatten();
-    let event = last.and_then(|line| agent_tasks::Line::read(&line).ok()).map(|line| line.event.payload);
-    matches!(event, Some(Payload::TaskCompleted(_) | Payload::TaskFailed(_) | Payload::TaskCancelled(_)))
+/// How the Task of a log has ended, as its last line says. None where it has not, or where that line is not seen.
+pub(crate) fn end_of(path: &Path) -> Option<TaskStatus> {
+    let last = folder::last_line(path).ok().flatten()?;
+    match agent_tasks::Line::read(&last).ok()?.event.payload {
+        Payload::TaskCompleted(_) => Some(TaskStatus::Completed),
+        Payload::TaskFailed(_) => Some(TaskStatus::Failed),
+        Payload::TaskCancelled(_) => Some(TaskStatus::Cancelled),
+        _ => None,
+    }
 }

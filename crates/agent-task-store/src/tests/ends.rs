@@ -29,12 +29,14 @@ fn ended_tasks_are_read_where_they_lie() {
     }
     place.create(&mut store, "active", "a");
     let list = |status, limit, offset| {
-        let tasks = ended(&store, &place.folder(), status, limit, offset).unwrap();
+        let page = ended(&store, status, limit, offset).unwrap();
         let id = |task: EndedTask| task.task.unwrap().id().to_string();
-        tasks.into_iter().map(id).collect::<Vec<_>>().join(" ")
+        let ids = page.tasks.into_iter().map(id).collect::<Vec<_>>().join(" ");
+        if page.more { format!("{ids} …") } else { ids }
     };
     assert_eq!(list(None, 50, 0), "four three two one");
-    assert_eq!(list(None, 2, 1), "three two");
+    assert_eq!(list(None, 2, 1), "three two …");
+    assert_eq!(list(None, 2, 2), "two one");
     assert_eq!(list(Some(TaskStatus::Completed), 50, 0), "four one");
     assert_eq!(list(Some(TaskStatus::Running), 50, 0), "");
     drop(store);

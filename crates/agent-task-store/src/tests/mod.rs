@@ -60,7 +60,7 @@ impl Place {
 
     #[track_caller]
     pub(crate) fn run(&self, store: &mut TaskStore, id: &str, command: &Command) -> Vec<Recorded> {
-        self.stamped(|stamp| store.execute(&task_id(id), command, &actor(), stamp)).unwrap()
+        self.stamped(|stamp| store.execute(&task_id(id), command, &actor(), stamp)).unwrap().recorded
     }
 }
 
