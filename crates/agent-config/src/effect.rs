@@ -28,7 +28,6 @@ pub(crate) const NOT_BUILT: &[NotBuilt] = &[
     part("agents.default_fork_agent_definition", CHILDREN, None),
     part("agents.default_child_timeout_ms", CHILDREN, None),
     part("agents.child_cancel_timeout_ms", CHILDREN, None),
-    part("task", "tasks", None),
     part("context.task_board_token_budget", "the task board", None),
     part("context.task_recent_changes_limit", "the task board", None),
     part("context.task_recent_changes_window_minutes", "the task board", None),

@@ -57,8 +57,9 @@ fn built_features_are_not_reported() {
     config.memory.recall_top_k = 7;
     config.plan.template_name = "another".to_owned();
     config.agents.worker_pools[0].pool_id = "mine".to_owned();
+    config.task.step_lease_timeout_ms = 7;
     let said: String = config.not_in_effect().iter().map(ToString::to_string).collect();
-    for part in ["compact", "memory", "plan", "worker_pools"] {
+    for part in ["compact", "memory", "plan", "worker_pools", "task."] {
         assert!(!said.contains(part), "{said}");
     }
 }

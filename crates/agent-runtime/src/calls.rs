@@ -23,6 +23,7 @@ use crate::run_context::RunContext;
 use crate::run_state::Unanswered;
 use crate::services::Services;
 use crate::sources::Tools;
+use crate::tasks::{CallTasks, Ending, ForCall, TaskAccess};
 
 /// Columns of the one line that says what a call will do.
 const SUMMARY_COLUMNS: usize = 160;
@@ -185,6 +186,12 @@ impl Calls {
             fence: self.fence.clone(),
             before,
         };
+        let for_call = ForCall { call: call.clone(), cancel: cancel.clone(), fence: self.fence.clone() };
+        let tasks = CallTasks {
+            access: TaskAccess::of(run, &self.services),
+            call: for_call,
+            ending: Ending { patience: self.services.settings.children.cancel_timeout },
+        };
         CallContext {
             session_id: run.session.id().clone(),
             agent_id: run.agent.id.clone(),
@@ -201,6 +208,7 @@ impl Calls {
             }),
             versions: run.agent.files.clone(),
             children: Arc::new(children),
+            tasks: Arc::new(tasks),
             loaded: Arc::clone(&self.loaded) as _,
             result_bytes: self.services.settings.result_bytes.min(self.result_room),
             secrets: run.redactor.secrets().clone(),

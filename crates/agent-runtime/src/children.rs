@@ -49,6 +49,10 @@ pub(crate) struct CallChildren {
 impl ChildAgents for CallChildren {
     fn run(&self, task: ChildTask) -> BoxFuture<'_, Result<ChildReport, ErrorPayload>> {
         async move {
+            if task.worker.is_some() && self.children.run.role != AgentRole::Orchestrator {
+                let message = "only the Orchestrator has workers";
+                return Err(ErrorPayload::new(ErrorCode::ToolNotAvailable, message));
+            }
             let living = self.children.count()?;
             let timeout = task.timeout.unwrap_or(self.children.services.settings.children.timeout);
             let cancel = CancellationToken::new();
@@ -121,6 +125,7 @@ impl CallChildren {
     ) -> Result<(RunSpec, ChildAgentCreated), ErrorPayload> {
         let Children { services, run, model, .. } = &self.children;
         let (role, seed, builtin) = match task.kind {
+            ChildKind::Sub if task.worker.is_some() => (AgentRole::Worker, Seed::Fresh, "default_worker_agent"),
             ChildKind::Sub => (AgentRole::Sub, Seed::Fresh, "default_sub_agent"),
             ChildKind::Fork => {
                 let nothing = || ErrorPayload::new(ErrorCode::InternalError, "there is no conversation to fork from");
@@ -142,6 +147,7 @@ impl CallChildren {
             definition: task.definition,
             allowed_tools: task.allowed_tools,
             fence,
+            worker: task.worker,
             _living: living,
         };
         let run_id = fresh_id(RunId::PREFIX, RunId::parse);

@@ -11,7 +11,7 @@ use agent_protocol::{
     NodeId, Object, Reply, RunCancelled, RunDequeued, RunMode, RunPatch, RunQueued, RunStatus, Usage,
 };
 use agent_store::{NewAgent, NewRun, StoreError, Write};
-use agent_tool::Fence;
+use agent_tool::{Fence, WorkerScope};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -38,6 +38,8 @@ use crate::seen_files::SeenFiles;
 use crate::services::Services;
 use crate::session::Session;
 use crate::sources::PartsFor;
+use crate::tasks::TaskAccess;
+use crate::workers::{Lives, WorkerRun};
 
 /// What a queued run's row keeps its message under, so that it survives a process that ends before its turn comes.
 pub(crate) const QUEUED_MESSAGE: &str = "queued_message";
@@ -67,6 +69,7 @@ impl StartRuns for Launcher {
             store: Arc::clone(&self.services.store),
             run_id: run_id.clone(),
             role: role_of(&work),
+            worker: worker_of(&work).cloned(),
             live: Arc::clone(&live),
             redactor: self.services.redactor.clone(),
             left_behind: AtomicBool::new(false),
@@ -82,10 +85,19 @@ impl StartRuns for Launcher {
             cancel: cancel.clone(),
             state: watched,
         };
+        let lives = worker_of(&work).map(|scope| {
+            owned.tasks.workers.lives(WorkerRun {
+                agent_id: started.agent_id.clone(),
+                run_id: started.run_id.clone(),
+                task_id: scope.task_id.clone(),
+                cancel: cancel.clone(),
+                state: started.state.clone(),
+            })
+        });
         let launch = Launch { launcher: self.clone(), context, model, limits, cancel, state };
         let closed = ClosedAtTheEnd(live);
         self.services.runs.spawn(async move {
-            let _closed = closed;
+            let _ends: (_, Option<Lives>) = (closed, lives);
             launch.run(work).await;
         });
         started
@@ -98,6 +110,13 @@ fn role_of(work: &Work) -> AgentRole {
         Work::Child(child) => child.role,
         // Core's own: it calls nothing and asks nobody.
         Work::Summary { .. } => AgentRole::Fork,
+    }
+}
+
+fn worker_of(work: &Work) -> Option<&WorkerScope> {
+    match work {
+        Work::Child(child) => child.worker.as_ref(),
+        Work::Answer { .. } | Work::Summary { .. } => None,
     }
 }
 
@@ -163,12 +182,27 @@ impl Launch {
                 None => return,
             },
         };
+        let prelude = self.recover_tasks(prelude).await;
         match self.carried().await {
             Ok(carried) => {
                 self.converse(Loop { permit: Some(permit), mode, carried, said: message, prelude, child: None }).await;
             }
             Err(error) => self.never_began(Some(permit), prelude, &error).await,
         }
+    }
+
+    /// Opens the Tasks of the session, where it has some and the run has to do with Tasks. Gives what of the prelude is still to be
+    /// stored: the run's row comes before its events.
+    async fn recover_tasks(&self, prelude: Vec<Write>) -> Vec<Write> {
+        let tasks = TaskAccess::of(&self.context, &self.launcher.services);
+        if self.context.role != AgentRole::Orchestrator || !tasks.are_closed().await {
+            return prelude;
+        }
+        if self.context.commit(prelude.clone()).await.is_err() {
+            return prelude;
+        }
+        tasks.open().await;
+        Vec::new()
     }
 
     /// What the run before left, or what is stored (DB-11): read only now that no other run of the agent writes.

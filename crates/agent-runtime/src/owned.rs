@@ -9,6 +9,7 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::agent::Agent;
+use crate::held_tasks::HeldTasks;
 use crate::session_files::SessionFiles;
 
 /// An owned session: its lease, its agents, and what their runs share.
@@ -26,6 +27,8 @@ pub(crate) struct OwnedSession {
     pub(crate) root: Arc<Agent>,
     /// What its agents have written.
     pub(crate) files: Arc<SessionFiles>,
+    /// Its Tasks, once somebody had to do with them.
+    pub(crate) tasks: HeldTasks,
     /// The end of a run could not be stored: only the next claim can write it down.
     unstored_end: AtomicBool,
 }
@@ -46,6 +49,7 @@ impl OwnedSession {
             cwd,
             root: Arc::new(root),
             files,
+            tasks: HeldTasks::default(),
             unstored_end: AtomicBool::new(false),
         }
     }
@@ -76,8 +80,14 @@ impl OwnedSession {
     pub(crate) fn release(&self) -> TaskTracker {
         drop(self.lease().take());
         drop(self.root.compaction.take());
+        self.tasks.let_go();
         self.holds.close();
         self.holds.clone()
+    }
+
+    /// Whether it was given up.
+    pub(crate) fn is_released(&self) -> bool {
+        self.lease().is_none()
     }
 
     /// Counts a child's run as living until this is dropped.

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use agent_protocol::{AgentRole, EventDraft, RunId, RuntimeEvent};
 use agent_store::{Commit, SessionStore, StoreError, Write};
+use agent_tool::WorkerScope;
 
 use crate::agent::{Agent, Parent};
 use crate::live::Live;
-use crate::owned::OwnedSession;
+use crate::owned::{Hold, OwnedSession};
 use crate::redact::Redactor;
 use crate::session::Session;
 
@@ -21,6 +22,8 @@ pub(crate) struct RunContext {
     pub(crate) run_id: RunId,
     /// The part the agent plays in this run.
     pub(crate) role: AgentRole,
+    /// What it was sent for, if it is a worker's.
+    pub(crate) worker: Option<WorkerScope>,
     pub(crate) live: Arc<Live>,
     pub(crate) redactor: Redactor,
     /// Something of this run that was cancelled did not stop in time.
@@ -43,14 +46,27 @@ impl RunContext {
 
     /// Stores events beside the machine's own. A store that is gone is noticed by the machine's next commit.
     pub(crate) async fn record(&self, events: Vec<EventDraft>) {
-        let writes = events
-            .into_iter()
-            .map(|mut event| {
-                self.redactor.object(&mut event.payload);
-                Write::Event(event)
-            })
-            .collect();
-        let _ = self.commit(writes).await;
+        let _ = self.commit(self.writes(events)).await;
+    }
+
+    /// The same for who keeps the session owned: also where it was given up meanwhile.
+    pub(crate) async fn record_under(&self, hold: &Hold, events: Vec<EventDraft>) {
+        if events.is_empty() {
+            return;
+        }
+        let writes = self.writes(events);
+        let commit = Commit { agent_id: self.agent.id.clone(), run_id: self.run_id.clone(), writes };
+        if let Ok(committed) = hold.commit(&*self.store, commit).await {
+            self.live.stored(&committed.events);
+        }
+    }
+
+    fn writes(&self, events: Vec<EventDraft>) -> Vec<Write> {
+        let redacted = |mut event: EventDraft| {
+            self.redactor.object(&mut event.payload);
+            Write::Event(event)
+        };
+        events.into_iter().map(redacted).collect()
     }
 
     /// Something that was cancelled did not stop in time (RUN-17).

@@ -9,7 +9,7 @@ use agent_protocol::{
     AgentDefinition, AgentId, AgentRole, AgentType, ContentBlock, ModelRequest, NodeId, Reply, RunId, RunMode,
     RunStatus, SessionId,
 };
-use agent_tool::Fence;
+use agent_tool::{Fence, WorkerScope};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -62,6 +62,8 @@ pub(crate) struct ChildWork {
     pub(crate) allowed_tools: Option<HashSet<String>>,
     /// Lies inside the fence of the call that asks for it: what that may not change any more, the child may not either.
     pub(crate) fence: Fence,
+    /// It is a worker, and sent for this.
+    pub(crate) worker: Option<WorkerScope>,
     pub(crate) _living: Living,
 }
 

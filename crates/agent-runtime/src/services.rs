@@ -35,7 +35,7 @@ pub(crate) struct Services {
     pub(crate) extractor: Option<Extractor>,
     /// What was wrong with instruction files and skills when the last run looked at them, one line each.
     pub(crate) file_problems: Mutex<Vec<String>>,
-    /// All runs at work.
+    /// All runs at work, and work on Tasks that goes on although its call is gone.
     pub(crate) runs: TaskTracker,
     /// What goes on beside the user's runs: summaries, and finding out what to remember.
     pub(crate) background: TaskTracker,

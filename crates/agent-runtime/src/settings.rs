@@ -18,6 +18,7 @@ use crate::broker::PermissionCallback;
 use crate::definitions::Definitions;
 use crate::memory::Memory;
 use crate::raw::RawExchanges;
+use crate::task_settings::TaskSettings;
 
 /// Where the user's and the project's files are.
 #[derive(Debug, Clone, Default)]
@@ -49,6 +50,8 @@ pub struct RuntimeSettings {
     pub children: ChildSettings,
     /// The workers that an Orchestrator may use, in the order in which they are asked.
     pub worker_pools: Vec<WorkerPoolSettings>,
+    /// Where Tasks are kept.
+    pub tasks: Arc<TaskSettings>,
     /// Tools that nobody gets, by canonical name.
     pub disabled_tools: HashSet<String>,
     /// What of `[permissions]` decisions depend on.

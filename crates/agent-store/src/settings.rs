@@ -42,8 +42,14 @@ impl Clock {
         Self(Arc::new(unix_millis))
     }
 
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    #[must_use]
+    pub fn unix_millis(&self) -> u64 {
+        (self.0)().min(LAST_MILLIS)
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
-        Timestamp::from_unix_millis((self.0)().min(LAST_MILLIS))
+        Timestamp::from_unix_millis(self.unix_millis())
     }
 }
 

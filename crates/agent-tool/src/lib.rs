@@ -29,8 +29,10 @@ pub use overridden::{Overridden, ToolOverride};
 pub use own::ToolRegistry;
 pub use port::{
     ArtifactFile, ArtifactSink, CallContext, ChildAgents, ChildKind, ChildReport, ChildTask, ContextNode, EffectGuard,
-    Fence, FenceClosed, FileStamp, FileVersion, FileVersions, LoadedContext, NoChildren, NothingLoaded, Prepared,
-    PreparedCall, ProgressSink, Tool, ToolOutput, WriteGuard,
+    Fence, FenceClosed, FileStamp, FileVersion, FileVersions, ListedTask, LoadedContext, NewTask, NoChildren, NoTasks,
+    NothingLoaded, Prepared, PreparedCall, ProgressSink, SessionTasks, StepQuery, TaskChange, TaskHeader, TaskList,
+    TaskLook, TaskQuery, TaskSteps, TaskWritten, Tool, ToolOutput, UnavailableTask, WorkerScope, WriteGuard,
+    WrittenLine,
 };
 pub use reference::reference;
 pub use registry::{RegisterError, Registered, Registry, describe};

@@ -7,6 +7,7 @@ mod fence;
 mod loaded;
 mod output;
 mod progress;
+mod tasks;
 mod versions;
 
 pub use artifact::{ArtifactFile, ArtifactSink};
@@ -16,6 +17,10 @@ pub use fence::{EffectGuard, Fence, FenceClosed};
 pub use loaded::{ContextNode, LoadedContext, NothingLoaded};
 pub use output::ToolOutput;
 pub use progress::ProgressSink;
+pub use tasks::{
+    ListedTask, NewTask, NoTasks, SessionTasks, StepQuery, TaskChange, TaskHeader, TaskList, TaskLook, TaskQuery,
+    TaskSteps, TaskWritten, UnavailableTask, WorkerScope, WrittenLine,
+};
 pub use versions::{FileStamp, FileVersion, FileVersions, WriteGuard};
 
 use std::fmt;

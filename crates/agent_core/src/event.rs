@@ -4,14 +4,18 @@
 
 pub use agent_protocol::event::{
     CallEnd, CancelTimeout, ChildAgentCancelRequested, ChildAgentCancelTimeout, ChildAgentCancelled,
-    ChildAgentCompleted, ChildAgentCreated, ChildAgentFailed, ChildCancelReason, CompactCompleted, CompactFailed,
-    CompactMode, CompactStarted, ContextBuilt, CountLevel, CutCall, CutCause, CutShort, EpochPart, ErrorReported,
-    Estimates, EventPayload, EventSchema, EventType, ExtractionReason, FieldError, Level, LoopAborted, LoopCompleted,
-    LoopFailed, LoopStarted, MemoryExtractionCompleted, MemoryExtractionFailed, MemoryExtractionStarted,
+    ChildAgentCompleted, ChildAgentCreated, ChildAgentFailed, ChildCancelReason, ClaimSkipReason, CompactCompleted,
+    CompactFailed, CompactMode, CompactStarted, ContextBuilt, CountLevel, CutCall, CutCause, CutShort, EpochPart,
+    ErrorReported, Estimates, EventPayload, EventSchema, EventType, ExtractionReason, FieldError, Level, LoopAborted,
+    LoopCompleted, LoopFailed, LoopStarted, MemoryExtractionCompleted, MemoryExtractionFailed, MemoryExtractionStarted,
     MessageCompleted, MessageCreated, MessageDelta, ModelCompleted, ModelFailed, ModelReasoningDelta, ModelRetry,
     ModelSettings, ModelStarted, ModelTextDelta, PayloadError, PermissionFailed, PermissionRequested,
-    PermissionResolved, ResultKind, RunCancelled, RunDequeued, RunEnd, RunQueued, RuntimeEvent, ToolCallDelta,
-    ToolCompleted, ToolDenied, ToolFailed, ToolProgress, ToolStarted, WindowBudgets, event_index, event_schemas,
+    PermissionResolved, ResultKind, RunCancelled, RunDequeued, RunEnd, RunQueued, RuntimeEvent, TaskCancelled,
+    TaskCompleted, TaskCreated, TaskEvent, TaskFailed, TaskLine, TaskReopened, TaskRunning, TaskStepBlocked,
+    TaskStepCancelled, TaskStepClaimSkipped, TaskStepClaimed, TaskStepCompleted, TaskStepFailed, TaskStepLeaseExpired,
+    TaskStepReady, TaskStepReopened, TaskStepStarted, TaskStepUpdated, TaskUpdated, TaskWalFailed, TaskWalReplayed,
+    ToolCallDelta, ToolCompleted, ToolDenied, ToolFailed, ToolProgress, ToolStarted, TornEnd, WindowBudgets,
+    event_index, event_schemas,
 };
 pub use agent_protocol::{EventDraft, Timestamp};
 pub use agent_runtime::{EventStream, StreamTaken};

@@ -44,6 +44,7 @@ pub mod model;
 pub mod permission;
 pub mod runtime;
 pub mod session;
+pub mod task;
 pub mod text;
 pub mod tool;
 

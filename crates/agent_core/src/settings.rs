@@ -15,11 +15,11 @@ use agent_library::AssetId;
 use agent_library::instructions::InstructionPlaces;
 use agent_llm::{KeySource, ProviderSettings, ProxySettings, RetrySettings};
 use agent_policy::{HostList, NetworkPolicy, PathRules, Places, PolicySettings};
-use agent_protocol::{Object, ToolChoice};
+use agent_protocol::{Object, ToolChoice, path_text};
 use agent_redact::{KnownSecrets, SecretsError};
 use agent_runtime::{
-    ChildSettings, ContextPlaces, CoreToolSettings, MemorySettings, RuntimeSettings, WorkerPoolSettings,
-    WorkerSettings, blocks, project_name,
+    ChildSettings, ContextPlaces, CoreToolSettings, EventIds, MemorySettings, RuntimeSettings, TaskSettings,
+    WorkerPoolSettings, WorkerSettings, blocks, project_name,
 };
 use agent_store::{Clock, StoreSettings};
 use agent_tool::ToolOverride;
@@ -260,12 +260,26 @@ impl Settings<'_> {
                 cancel_timeout: Duration::from_millis(config.agents.child_cancel_timeout_ms),
             },
             worker_pools: config.agents.worker_pools.iter().map(worker_pool).collect(),
+            tasks: Arc::new(self.tasks()),
             disabled_tools: config.tools.disabled.iter().cloned().collect(),
             policy: self.policy(),
             permission_timeout: None,
             result_bytes: self.result_bytes(),
             environment: environment(&self.places.project),
             today,
+        }
+    }
+
+    /// Where Tasks are kept, and how long a worker keeps a step.
+    fn tasks(&self) -> TaskSettings {
+        let wal_dir = resolved(&self.config.task.wal_dir.resolve(&self.places));
+        let shown = wal_dir.strip_prefix(&self.places.project).unwrap_or(&wal_dir);
+        TaskSettings {
+            shown_dir: path_text(shown),
+            step_lease: Duration::from_millis(self.config.task.step_lease_timeout_ms),
+            clock: Clock::system(),
+            event_ids: EventIds::unique(),
+            wal_dir,
         }
     }
 

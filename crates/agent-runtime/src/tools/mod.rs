@@ -1,12 +1,14 @@
-//! Core's own tools that bring something into the conversation: skills, and the instructions for plans and tasks.
+//! Core's own tools: those that bring something into the conversation (skills, and the instructions for plans and tasks), and those of
+//! Tasks.
 //!
-//! None of them changes anything outside. What one brings is a node after the results of its reply ([`ContextNode`]), which
+//! None of them changes anything outside of the session. What one brings is a node after the results of its reply ([`ContextNode`]), which
 //! the model sees in a frame, in the user's place and never in the system part (CTX-3).
 
 mod core_tool;
 mod cut;
 mod load_skill;
 mod target;
+mod tasks;
 mod templates;
 
 use std::path::PathBuf;
@@ -45,7 +47,9 @@ pub fn core_tools(settings: &CoreToolSettings) -> Vec<Arc<dyn Tool>> {
         project: settings.project.clone(),
         folder: settings.plans_dir.clone(),
     };
-    vec![Core::shared(skills), Core::shared(plans), Core::shared(TaskTemplate)]
+    let mut tools = vec![Core::shared(skills), Core::shared(plans), Core::shared(TaskTemplate)];
+    tools.extend(tasks::task_tools());
+    tools
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use agent_protocol::{AgentDefinition, AgentId, ContentBlock, EndReason, ErrorCod
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
+use super::tasks::WorkerScope;
+
 /// Runs child agents for one call.
 pub trait ChildAgents: Send + Sync {
     /// Starts a child in the session of the call and waits for its end. Cancelling the call cancels the child, and so does
@@ -31,6 +33,8 @@ pub struct ChildTask {
     /// Only these tools, by canonical name, of those that children of its kind may have (AGT-3); absent: those that they have by
     /// default (AGT-8).
     pub allowed_tools: Option<HashSet<String>>,
+    /// It is a worker, sent for steps of a Task; only the Orchestrator has some.
+    pub worker: Option<WorkerScope>,
     /// How long it may take; absent: as long as the configuration says.
     pub timeout: Option<Duration>,
 }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     artifact::ArtifactSink, children::ChildAgents, fence::Fence, loaded::LoadedContext, progress::ProgressSink,
-    versions::FileVersions,
+    tasks::SessionTasks, versions::FileVersions,
 };
 
 /// Who calls, and the way to everything a call may need from its run.
@@ -34,6 +34,8 @@ pub struct CallContext {
     pub versions: Arc<dyn FileVersions>,
     /// Runs child agents.
     pub children: Arc<dyn ChildAgents>,
+    /// Knows the Tasks of the session.
+    pub tasks: Arc<dyn SessionTasks>,
     /// Knows what is in the conversation because it was loaded.
     pub loaded: Arc<dyn LoadedContext>,
     /// A result bigger than this goes to an artifact, and its head stays (ART-2). Bytes.

@@ -24,7 +24,8 @@ listed is an error. Where no text is taken, JSON text such as `\"5\"` or `\"[1]\
 do unasked, and what asks first, is in [security.md](security.md).
 
 Names that begin with `agent.` or `internal.` are core's own: they change nothing outside the session and never ask.
-`agent.task_template` is for `--orchestrator` runs. Skills are described in [skills.md](skills.md).
+`agent.task_…` are for `--orchestrator` runs and their workers: what they do stands in logs in `task.wal_dir`, and their results are
+described in [12-tasks.md](spec/12-tasks.md). Skills are described in [skills.md](skills.md).
 
 ";
 
@@ -76,6 +77,7 @@ An error says what the next call needs, in some 400 tokens besides the words of 
 | `code.list_dir` | the folder is missing; it is a file | the same names; the call of `code.read_file` |
 | `code.search` | no file matches the glob; `path` is a pattern; the pattern is invalid | the files there are, by ending; the call with `glob`; what it found as text |
 | `code.run_command` | the program is missing; words were meant for a shell (`>`, `cd`, `A=1`); time is up; a script does not start | names like it in `PATH`; the call with a shell; how to give more time; what is wrong with its first line |
+| `agent.task_…` | an argument does not hold up; the state of the task or step does not allow it | the argument's place, its value and what is allowed; the steps that are in the way; the call that would do |
 | `internal.load_skill` | there is no such skill | the names like it |
 | `code.edit_file` | the text is not there, or more than once; a hunk does not apply; an empty `old` for a file that exists; nothing to do | what comes near it and how it differs; the numbered lines of a short file, of a long one those around the place; for an empty `old` the edit that would add the text; without edits the form of a call |
 | `code.write_file` | the file exists; it changed since it was read | the call of `code.edit_file` that makes the file what was given, or this call with `overwrite`; the call that reads it |

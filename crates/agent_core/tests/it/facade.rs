@@ -16,6 +16,7 @@ const MODULES: &[&str] = &[
     "permission",
     "runtime",
     "session",
+    "task",
     "text",
     "tool",
 ];
@@ -33,6 +34,7 @@ const CRATES: &[&str] = &[
     "agent-redact",
     "agent-runtime",
     "agent-store",
+    "agent-tasks",
     "agent-tool",
 ];
 

@@ -16,6 +16,8 @@ stored_enum! {
         ParentEnded = "parent_ended",
         /// It took longer than it may.
         Timeout = "timeout",
+        /// It is a worker whose Task is being ended.
+        TaskEnded = "task_ended",
     }
 }
 

@@ -1,0 +1,70 @@
+//! `agent.task_complete`, `agent.task_fail` and `agent.task_cancel` (TSK-7).
+
+use agent_protocol::{ErrorPayload, ToolClass, ToolRoles};
+use agent_tool::{CallContext, TaskChange, ToolOutput};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::ids;
+use super::show::{self, Room};
+use super::task_tool::{ORCHESTRATOR, TaskTool, invalid};
+
+/// Ends a task whose required steps are all completed. Optional steps that nobody began are cancelled.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CompleteInput {
+    task_id: String,
+    result_summary: Option<String>,
+}
+
+/// Ends a task without success: its workers are stopped, and its unfinished steps fail. That is final.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FailInput {
+    task_id: String,
+    reason: Option<String>,
+}
+
+/// Gives a task up: its workers are stopped, and its unfinished steps are cancelled. That is final.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CancelInput {
+    task_id: String,
+    reason: Option<String>,
+}
+
+macro_rules! ends {
+    ($($tool:ident, $input:ident, $name:literal, $words:ident;)*) => {$(
+        pub(super) struct $tool;
+
+        impl TaskTool for $tool {
+            type Input = $input;
+            const NAME: &'static str = $name;
+            const ROLES: ToolRoles = ORCHESTRATOR;
+            const CLASS: ToolClass = ToolClass::Ordered;
+
+            fn about(input: &$input) -> String {
+                input.task_id.clone()
+            }
+
+            fn run(input: $input, context: CallContext) -> BoxFuture<'static, Result<ToolOutput, ErrorPayload>> {
+                end(Self::NAME, input.task_id, TaskChange::$tool(input.$words), context).boxed()
+            }
+        }
+    )*};
+}
+
+ends! {
+    Complete, CompleteInput, "agent.task_complete", result_summary;
+    Fail, FailInput, "agent.task_fail", reason;
+    Cancel, CancelInput, "agent.task_cancel", reason;
+}
+
+async fn end(name: &str, task_id: String, end: TaskChange, context: CallContext) -> Result<ToolOutput, ErrorPayload> {
+    let task_id = ids::task_id(&task_id).map_err(|wrong| invalid(name, &wrong))?;
+    let written = context.tasks.change(task_id, end).await?;
+    let result = show::written(&written, Room::of(&context));
+    Ok(ToolOutput::value(result).summary(show::line(&written.task)))
+}
