@@ -44,6 +44,9 @@ impl Timestamp {
     /// [`to_unix_millis`](Self::to_unix_millis) of a text that is not kept.
     #[must_use]
     pub fn unix_millis_of(text: &str) -> Option<u64> {
+        if let Some(millis) = as_written(text) {
+            return Some(millis);
+        }
         let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
         let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
         let [year, month, day] = numbers(date, '-')?;
@@ -56,6 +59,24 @@ impl Timestamp {
         let seconds = minutes.checked_mul(60)?.checked_add(seconds)?;
         seconds.checked_mul(1000)?.checked_add(fraction)
     }
+}
+
+/// The moment of a text in the form in which [`Timestamp::from_unix_millis`] writes it: there are as many as events, so it is read
+/// without looking for anything.
+fn as_written(text: &str) -> Option<u64> {
+    let text: &[u8; 24] = text.as_bytes().try_into().ok()?;
+    let number = |from: usize, to: usize| {
+        text[from..to]
+            .iter()
+            .try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + u64::from(digit - b'0')))
+    };
+    let signs = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')];
+    if signs.iter().any(|(at, sign)| text[*at] != *sign) {
+        return None;
+    }
+    let minutes =
+        days_from_civil(number(0, 4)?, number(5, 7)?, number(8, 10)?)? * 1440 + number(11, 13)? * 60 + number(14, 16)?;
+    Some((minutes * 60 + number(17, 19)?) * 1000 + number(20, 23)?)
 }
 
 fn numbers(text: &str, separator: char) -> Option<[u64; 3]> {

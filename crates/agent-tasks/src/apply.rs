@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use agent_protocol::task::{Moment, StepId, StepSnapshot, StepSpec, StepStatus, TaskSnapshot, TaskStatus};
+use agent_protocol::task::{Moment, StepId, StepStatus, TaskSnapshot, TaskStatus};
 use agent_protocol::{AgentId, ArtifactId, RunId};
 
 use crate::edit;
@@ -42,14 +42,16 @@ impl Task {
         if snapshot.status != TaskStatus::Pending {
             return misfit(format!("a new task is pending, not {}", snapshot.status));
         }
-        for step in &snapshot.steps {
-            let StepSnapshot { step_id, title, summary, depends_on_step_ids, required, worker_pool_id, .. } =
-                step.clone();
-            let spec = StepSpec { step_id, title, summary, depends_on_step_ids, required, worker_pool_id };
-            if task.graph.slot(&spec.step_id).is_some() {
-                return misfit(format!("step {} is there twice", spec.step_id));
+        for snapshot in &snapshot.steps {
+            if task.graph.slot(&snapshot.step_id).is_some() {
+                return misfit(format!("step {} is there twice", snapshot.step_id));
             }
-            task.add(Step::new(&spec, step.created_at));
+            let step = Step::from_snapshot(snapshot);
+            // What a new step does not have must not be there.
+            if !step.is_in(snapshot) {
+                return misfit(format!("step {} is not a new one", step.id));
+            }
+            task.add(step);
         }
         if let Some((unknown, step)) = task.graph.unknown_dependency() {
             return misfit(format!("step {} depends on {unknown}, which is not there", step.id));
@@ -58,26 +60,36 @@ impl Task {
         if let Some(cycle) = task.graph.cycle(all) {
             return Err(Refusal::DependencyCycle(cycle).into());
         }
-        // What a new Task does not have, and what follows from the rest, must be as it is made here.
-        if task.snapshot() == *snapshot { Ok(task) } else { misfit("its task is not a new one") }
+        if !task.roots().map(|step| &step.id).eq(&snapshot.root_step_ids) {
+            return misfit("root_step_ids are not the steps that depend on none");
+        }
+        Ok(task)
     }
 
     /// Does what an event says.
     pub(crate) fn apply(&mut self, event: &Event) -> Result<(), Misfit> {
+        let slot = event.step_id.as_ref().and_then(|id| self.graph.slot(id));
+        self.apply_at(event, slot)
+    }
+
+    /// The same where the place of its step was looked up already.
+    pub(crate) fn apply_at(&mut self, event: &Event, slot: Option<Slot>) -> Result<(), Misfit> {
         let status = self.header.status;
         if status.is_terminal() {
             return misfit(format!("the task is {status} already"));
         }
-        let kind = (event.payload.event_type(), event.step_id.clone());
-        if self.implied.front() == Some(&kind) {
-            self.implied.pop_front();
-            return Ok(());
+        if let Some((event_type, step_id)) = self.implied.front() {
+            if *event_type == event.payload.event_type() && *step_id == event.step_id {
+                self.implied.pop_front();
+                return Ok(());
+            }
+            self.implied.clear();
         }
-        self.implied.clear();
         match &event.step_id {
             None => self.apply_to_task(&event.payload, event.at)?,
             Some(id) => {
-                let Some((slot, step)) = self.graph.find(id) else { return misfit(format!("there is no step {id}")) };
+                let found = slot.and_then(|slot| Some((slot, self.graph.get(slot)?)));
+                let Some((slot, step)) = found else { return misfit(format!("there is no step {id}")) };
                 let step = Step { updated_at: event.at, ..Step::clone(step) };
                 self.apply_to_step(slot, step, &event.payload)?;
             }

@@ -2,11 +2,15 @@
 //!
 //! Every change goes through [`Graph::put`], which keeps all indexes; so taking back a change is putting the step of before.
 
+mod slots;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::step::Step;
 use agent_protocol::task::{Moment, StepCounts, StepId, StepStatus};
+
+use slots::Slots;
 
 /// The place of a step: steps are numbered in the order in which they were added. A place is never given twice.
 pub(crate) type Slot = u32;
@@ -28,9 +32,9 @@ pub(crate) struct Graph {
     by_id: HashMap<StepId, Slot>,
     /// Steps that depend on an id which no step has: only in the middle of an update.
     awaiting: HashMap<StepId, Vec<Slot>>,
-    by_status: [BTreeSet<Slot>; 8],
+    by_status: [Slots; 8],
     /// Pending steps that wait for nothing.
-    due: BTreeSet<Slot>,
+    due: Slots,
     leases: BTreeSet<(Moment, Slot)>,
     /// Required steps that are not completed.
     required_open: usize,
@@ -50,13 +54,19 @@ impl Graph {
         Some((slot, self.get(slot)?))
     }
 
+    /// The same by the text of its id.
+    pub(crate) fn find_text(&self, id: &str) -> Option<(Slot, &Arc<Step>)> {
+        let slot = self.by_id.get(id).copied()?;
+        Some((slot, self.get(slot)?))
+    }
+
     /// All steps in the order in which they were added.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, &Arc<Step>)> {
         (0..).zip(&self.seats).filter_map(|(slot, seat)| Some((slot, seat.step.as_ref()?)))
     }
 
     /// The steps in one state, in the order in which they were added.
-    pub(crate) fn in_status(&self, status: StepStatus) -> &BTreeSet<Slot> {
+    pub(crate) fn in_status(&self, status: StepStatus) -> &Slots {
         &self.by_status[status as usize]
     }
 
@@ -80,7 +90,7 @@ impl Graph {
 
     /// The first pending step that waits for nothing.
     pub(crate) fn first_due(&self) -> Option<Slot> {
-        self.due.first().copied()
+        self.due.first()
     }
 
     /// The held step whose lease ends first.
@@ -127,10 +137,11 @@ impl Graph {
     /// Puts a step, or none, in a place, and gives what was there.
     pub(crate) fn put(&mut self, slot: Slot, new: Option<Arc<Step>>) -> Option<Arc<Step>> {
         let old = self.seats.get_mut(slot as usize)?.step.take();
+        let same_status = matches!((&old, &new), (Some(old), Some(new)) if old.status == new.status);
         let same_edges = matches!((&old, &new), (Some(old), Some(new))
             if Arc::ptr_eq(&old.content, &new.content) || old.content.depends_on == new.content.depends_on);
         if let Some(old) = &old {
-            self.unlist(slot, old);
+            self.unlist(slot, old, same_status);
             if !same_edges {
                 self.unlink(slot, old);
             }
@@ -158,24 +169,29 @@ impl Graph {
             self.count_again(slot, is_met, old.as_deref().or(new.as_deref()));
         }
         if let Some(new) = &new {
-            self.list(slot, new);
+            self.list(slot, new, same_status);
         }
         old
     }
 
     /// A step is completed now, or no longer: those that depend on it wait for one less, or one more.
     fn count_again(&mut self, slot: Slot, met: bool, step: Option<&Step>) {
-        let waiting = step.and_then(|step| self.awaiting.get(&step.id)).cloned();
-        let dependents = waiting.unwrap_or_else(|| self.seats[slot as usize].dependents.clone());
-        for dependent in dependents {
+        let waiting = step.filter(|_| !self.awaiting.is_empty()).and_then(|step| self.awaiting.get(&step.id)).cloned();
+        // Nothing here changes who depends on it.
+        let lent = waiting.is_none();
+        let dependents = waiting.unwrap_or_else(|| std::mem::take(&mut self.seats[slot as usize].dependents));
+        for &dependent in &dependents {
             let seat = &mut self.seats[dependent as usize];
             seat.unmet = if met { seat.unmet.saturating_sub(1) } else { seat.unmet + 1 };
             let due = seat.unmet == 0 && seat.step.as_ref().is_some_and(|step| step.status == StepStatus::Pending);
             if due {
                 self.due.insert(dependent);
             } else {
-                self.due.remove(&dependent);
+                self.due.remove(dependent);
             }
+        }
+        if lent {
+            self.seats[slot as usize].dependents = dependents;
         }
     }
 
@@ -217,8 +233,10 @@ impl Graph {
         self.seats[slot as usize].unmet = 0;
     }
 
-    fn list(&mut self, slot: Slot, step: &Step) {
-        self.by_status[step.status as usize].insert(slot);
+    fn list(&mut self, slot: Slot, step: &Step, same_status: bool) {
+        if !same_status {
+            self.by_status[step.status as usize].insert(slot);
+        }
         if step.status == StepStatus::Pending && self.seats[slot as usize].unmet == 0 {
             self.due.insert(slot);
         }
@@ -228,9 +246,11 @@ impl Graph {
         self.required_open += usize::from(step.content.required && step.status != StepStatus::Completed);
     }
 
-    fn unlist(&mut self, slot: Slot, step: &Step) {
-        self.by_status[step.status as usize].remove(&slot);
-        self.due.remove(&slot);
+    fn unlist(&mut self, slot: Slot, step: &Step, same_status: bool) {
+        if !same_status {
+            self.by_status[step.status as usize].remove(slot);
+        }
+        self.due.remove(slot);
         if let Some(lease) = step.lease() {
             self.leases.remove(&(lease, slot));
         }

@@ -1,10 +1,12 @@
 //! One line of a Task's log: ten fields, the contract's (WAL-7).
 
+mod written;
+
 use std::borrow::Cow;
 
 use agent_protocol::task::{Moment, NameError, StepId, TaskId};
 use agent_protocol::{AgentId, EventId, EventType, IdError, RunId, SessionId};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::event::{Event, Payload};
@@ -45,27 +47,32 @@ struct Written<'a> {
 }
 
 /// A line as it stands, with nothing copied that replay does not keep.
-#[derive(Deserialize)]
+#[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Read<'a> {
     pub(crate) wal_seq: u64,
     #[serde(borrow)]
     pub(crate) session_id: Cow<'a, str>,
     #[serde(borrow)]
-    event_id: Cow<'a, str>,
+    pub(super) event_id: Cow<'a, str>,
     #[serde(borrow)]
-    event_type: Cow<'a, str>,
+    pub(super) event_type: Cow<'a, str>,
     #[serde(borrow, deserialize_with = "nullable")]
-    actor_agent_id: Option<Cow<'a, str>>,
+    pub(super) actor_agent_id: Option<Cow<'a, str>>,
     #[serde(borrow, deserialize_with = "nullable")]
-    actor_run_id: Option<Cow<'a, str>>,
+    pub(super) actor_run_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(crate) task_id: Cow<'a, str>,
-    #[serde(deserialize_with = "nullable")]
-    step_id: Option<StepId>,
-    #[serde(borrow)]
-    payload: &'a RawValue,
-    created_at: Moment,
+    #[serde(borrow, deserialize_with = "nullable")]
+    pub(super) step_id: Option<Cow<'a, str>>,
+    #[serde(borrow, deserialize_with = "raw")]
+    pub(super) payload: &'a str,
+    pub(super) created_at: Moment,
+}
+
+/// JSON as it stands.
+fn raw<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'de str, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(RawValue::get)
 }
 
 /// Why a line cannot be read.
@@ -120,8 +127,11 @@ impl Line {
     /// # Errors
     /// [`LineError`] says what is wrong with it.
     pub fn read(text: &str) -> Result<Self, LineError> {
-        let read = Read::new(text)?;
-        let event = read.event()?;
+        Self::of(&Read::new(text)?)
+    }
+
+    pub(crate) fn of(read: &Read<'_>) -> Result<Self, LineError> {
+        let event = read.event(StepId::parse)?;
         Ok(Self {
             wal_seq: read.wal_seq,
             session_id: SessionId::parse(&read.session_id)?,
@@ -136,14 +146,25 @@ impl Line {
 
 impl<'a> Read<'a> {
     pub(crate) fn new(text: &'a str) -> Result<Self, LineError> {
-        let read: Self = serde_json::from_str(text)?;
+        let read = Self::as_written(text).map_or_else(|| Self::as_json(text), Ok)?;
         EventId::check(&read.event_id)?;
         read.actor_agent_id.as_deref().map(AgentId::check).transpose()?;
         read.actor_run_id.as_deref().map(RunId::check).transpose()?;
         Ok(read)
     }
 
-    pub(crate) fn event(&self) -> Result<Event, LineError> {
+    /// The step that it names, not checked.
+    pub(crate) fn step_id(&self) -> Option<&str> {
+        self.step_id.as_deref()
+    }
+
+    /// A line of any form.
+    pub(crate) fn as_json(text: &'a str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// What happened. `step_id` makes the id, or finds it where it is kept already.
+    pub(crate) fn event(&self, step_id: impl FnOnce(&str) -> Result<StepId, NameError>) -> Result<Event, LineError> {
         let known = event_type(&self.event_type);
         let Some((event_type, of_step)) = known else {
             return Err(LineError::Type(self.event_type.chars().take(64).flat_map(char::escape_debug).collect()));
@@ -151,10 +172,11 @@ impl<'a> Read<'a> {
         if of_step != self.step_id.is_some() {
             return Err(LineError::Step { event_type: event_type.as_str(), of_step });
         }
-        let Some(payload) = Payload::read(event_type, self.payload.get()) else {
+        let step_id = self.step_id.as_deref().map(step_id).transpose()?;
+        let Some(payload) = Payload::read(event_type, self.payload) else {
             return Err(LineError::Type(event_type.as_str().to_owned()));
         };
-        Ok(Event { step_id: self.step_id.clone(), at: self.created_at, payload: payload? })
+        Ok(Event { step_id, at: self.created_at, payload: payload? })
     }
 }
 

@@ -392,7 +392,7 @@ fn target(task: &Task, step: &Step, by: &Actor, update: &StepUpdate) -> Result<T
 
 /// The steps in these states, in the order in which they were added.
 fn steps_in(task: &Task, statuses: &[StepStatus]) -> Vec<Step> {
-    let mut slots: Vec<u32> = statuses.iter().flat_map(|status| task.graph.in_status(*status)).copied().collect();
+    let mut slots: Vec<u32> = statuses.iter().flat_map(|status| task.graph.in_status(*status).iter()).collect();
     slots.sort_unstable();
     slots.into_iter().filter_map(|slot| task.graph.get(slot)).map(|step| Step::clone(step)).collect()
 }

@@ -1,6 +1,7 @@
 //! A Task made again from the lines of its log (WAL-4, WAL-5, WAL-8).
 
 use agent_protocol::SessionId;
+use agent_protocol::task::StepId;
 
 use crate::apply::Misfit;
 use crate::event::{Event, Payload};
@@ -99,7 +100,10 @@ impl Replay {
         if line.wal_seq != number {
             return Err(ReplayFault::Sequence { expected: number, found: line.wal_seq });
         }
-        let event = line.event()?;
+        // The ids of steps are in memory once: those of the Task are shared.
+        let known = line.step_id().and_then(|id| self.task()?.graph.find_text(id));
+        let slot = known.map(|(slot, _)| slot);
+        let event = line.event(|id| known.map_or_else(|| StepId::parse(id), |(_, step)| Ok(step.id.clone())))?;
         let event_type = event.payload.event_type().as_str();
         let misfit = |why| ReplayFault::Misfit { event_type, why };
         let Some(begun) = &mut self.state else {
@@ -114,7 +118,7 @@ impl Replay {
         };
         same("session", begun.session_id.as_str(), &line.session_id)?;
         same("task", begun.task.id().as_str(), &line.task_id)?;
-        begun.task.apply(&event).map_err(misfit)?;
+        begun.task.apply_at(&event, slot).map_err(misfit)?;
         Ok(event)
     }
 

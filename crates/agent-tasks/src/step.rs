@@ -60,17 +60,32 @@ pub struct Step {
 impl Step {
     /// A new step, pending.
     pub(crate) fn new(spec: &StepSpec, at: Moment) -> Self {
-        let mut depends_on = spec.depends_on_step_ids.clone();
-        dedup(&mut depends_on);
         let content = StepContent {
             title: spec.title.as_str().into(),
             summary: spec.summary.as_str().into(),
-            depends_on,
+            depends_on: spec.depends_on_step_ids.clone(),
             required: spec.required,
             worker_pool_id: spec.worker_pool_id.clone(),
         };
+        Self::with(&spec.step_id, content, at)
+    }
+
+    /// The same from a new Task's snapshot.
+    pub(crate) fn from_snapshot(snapshot: &StepSnapshot) -> Self {
+        let content = StepContent {
+            title: snapshot.title.as_str().into(),
+            summary: snapshot.summary.as_str().into(),
+            depends_on: snapshot.depends_on_step_ids.clone(),
+            required: snapshot.required,
+            worker_pool_id: snapshot.worker_pool_id.clone(),
+        };
+        Self::with(&snapshot.step_id, content, snapshot.created_at)
+    }
+
+    fn with(id: &StepId, mut content: StepContent, at: Moment) -> Self {
+        dedup(&mut content.depends_on);
         Self {
-            id: spec.step_id.clone(),
+            id: id.clone(),
             content: Arc::new(content),
             dispatched: None,
             status: StepStatus::Pending,
@@ -81,6 +96,40 @@ impl Step {
             created_at: at,
             updated_at: at,
         }
+    }
+
+    /// Whether a snapshot says what this step is, without making one.
+    pub(crate) fn is_in(&self, snapshot: &StepSnapshot) -> bool {
+        let StepSnapshot {
+            step_id,
+            title,
+            summary,
+            status,
+            depends_on_step_ids,
+            required,
+            worker_pool_id,
+            claimed_by_agent_id,
+            claimed_by_run_id,
+            lease_expires_at,
+            result_summary,
+            artifact_ids,
+            created_at,
+            updated_at,
+        } = snapshot;
+        let (content, claim) = (&self.content, self.claim.as_ref());
+        *step_id == self.id
+            && **title == *content.title
+            && **summary == *content.summary
+            && *status == self.status
+            && *depends_on_step_ids == content.depends_on
+            && *required == content.required
+            && *worker_pool_id == content.worker_pool_id
+            && claimed_by_agent_id.as_ref() == claim.map(|claim| &claim.agent_id)
+            && claimed_by_run_id.as_ref() == claim.map(|claim| &claim.run_id)
+            && *lease_expires_at == self.lease()
+            && result_summary.as_deref() == self.result_summary.as_deref()
+            && *artifact_ids == self.artifact_ids
+            && (*created_at, *updated_at) == (self.created_at, self.updated_at)
     }
 
     /// Whether this run holds the step now.
@@ -126,6 +175,9 @@ impl From<&Step> for StepSnapshot {
 
 /// Drops later mentions of the same id; the order of the first ones stays.
 pub(crate) fn dedup(ids: &mut Vec<StepId>) {
+    if ids.len() < 2 {
+        return;
+    }
     let mut seen = std::collections::HashSet::with_capacity(ids.len());
     ids.retain(|id| seen.insert(id.clone()));
 }

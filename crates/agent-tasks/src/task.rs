@@ -162,7 +162,7 @@ impl Task {
 
     /// The steps in one state, in the order in which they were added.
     pub fn steps_in(&self, status: StepStatus) -> impl Iterator<Item = &Step> {
-        self.graph.in_status(status).iter().filter_map(|slot| self.graph.get(*slot)).map(AsRef::as_ref)
+        self.graph.in_status(status).iter().filter_map(|slot| self.graph.get(slot)).map(AsRef::as_ref)
     }
 
     /// The steps, counted by state.
@@ -218,20 +218,24 @@ impl Task {
     /// The Task with all its steps.
     #[must_use]
     pub fn snapshot(&self) -> TaskSnapshot {
-        let roots = self.steps().filter(|step| step.content.depends_on.is_empty());
         TaskSnapshot {
             task_id: self.id.clone(),
             wal_path: self.wal_path.to_string(),
             title: self.header.title.to_string(),
             summary: self.header.summary.to_string(),
             status: self.status(),
-            root_step_ids: roots.map(|step| step.id.clone()).collect(),
+            root_step_ids: self.roots().map(|step| step.id.clone()).collect(),
             steps: self.steps().map(StepSnapshot::from).collect(),
             created_by_agent_id: self.created_by_agent_id.clone(),
             created_by_run_id: self.created_by_run_id.clone(),
             created_at: self.created_at,
             updated_at: self.header.updated_at,
         }
+    }
+
+    /// The steps that depend on none.
+    pub(crate) fn roots(&self) -> impl Iterator<Item = &Step> {
+        self.steps().filter(|step| step.content.depends_on.is_empty())
     }
 
     /// Renews the lease of the step that this run holds, in memory only: after a crash the last written lease counts (TSK-5).

@@ -85,3 +85,14 @@ fn every_step_fails() {
         }
     }
 }
+
+/// PERF-6, WAL-2: a group of lines, however many they are, is one write and one sync.
+#[test]
+fn a_group_is_written_and_synced_once() {
+    let disk = Failing::default();
+    let mut journal = Journal::on(Box::new(disk.clone()), Path::new("log"), 0);
+    for (groups, lines) in (1..).zip([1, 3, 1_000]) {
+        journal.append(b"{\"n\":1}\n".repeat(lines).as_slice()).unwrap();
+        assert_eq!(disk.0.lock().unwrap().steps, 2 * groups);
+    }
+}

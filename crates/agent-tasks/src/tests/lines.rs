@@ -1,9 +1,12 @@
 //! The form of the log.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::world::{World, by_orchestrator, by_worker, claim, lines, replay, run_id, step_id, update};
 use crate::StepStatus::{Blocked, Cancelled, Completed, Failed, Running};
+use crate::line::Read;
 use crate::{Actor, Command, Line, Payload, Replay, StepUpdate};
 
 /// A log with all 17 types of events.
@@ -181,4 +184,34 @@ fn damaged_lines_are_named() {
         assert_eq!((error.line, error.why.kind()), (line as u64, kind), "{error}");
     }
     assert!(Replay::default().finish().is_none());
+}
+
+/// WAL-7, PERF-6: lines as they are written are read without a parser of JSON, and never as anything else than it would read.
+#[test]
+fn lines_as_written_are_read_as_json_would_be() {
+    let as_json = |text: &str| Line::of(&Read::as_json(text).ok()?).ok();
+    let mut world = all_types();
+    world.ok(&Command::Cancel {
+        reason: Some("\"no\", he said\n\",\"created_at\":\"1970-01-01T00:00:00.000Z\"}".to_owned()),
+    });
+    let (mut seen, mut quick, mut general) = (BTreeSet::new(), 0, 0);
+    for line in lines(&world.log) {
+        let line = line.trim_end();
+        assert!(Read::as_written(line).is_some(), "{line}");
+        assert_eq!(Line::read(line).ok(), as_json(line), "{line}");
+        assert!(as_json(line).is_some());
+        // One of each type; of the long ones both ends.
+        let event_type = serde_json::from_str::<Value>(line).unwrap()["event_type"].as_str().unwrap().to_owned();
+        let places = if seen.insert(event_type) { line.len() } else { 0 };
+        for at in (0..places).filter(|at| *at < 300 || places - at < 120) {
+            for with in ["", "\"", "\\", "0", " ", "x", "\u{1}", "}", ",\"created_at\":\"", "null"] {
+                for until in [at, at + 1] {
+                    let changed = format!("{}{with}{}", &line[..at], &line[until..]);
+                    assert_eq!(Line::read(&changed).ok(), as_json(&changed), "{changed}");
+                    *(if Read::as_written(&changed).is_some() { &mut quick } else { &mut general }) += 1;
+                }
+            }
+        }
+    }
+    assert!(quick > 1_000 && general > 1_000, "{quick} {general}");
 }
