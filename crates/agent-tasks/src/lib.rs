@@ -7,7 +7,8 @@
 //! There is no file, no clock, no lock and no tool in here: whoever drives it stores the lines, hands in the time and knows who the
 //! actor is. It is deliberately *not* a scheduler: nothing is dispatched, and a Task never ends by itself.
 //!
-//! Read in this order: [`StepStatus`] and [`TaskStatus`], [`Command`], [`Payload`] (the events), [`Task`], [`Line`].
+//! Read in this order: [`StepStatus`] and [`TaskStatus`], [`Command`], [`Payload`] (the events), [`Task`], [`Line`]; [`board()`] is what
+//! a model is shown of them.
 //!
 //! ```
 //! use agent_tasks::{Command, Context, Moment, NewTask, StepId, StepSpec, Task, TaskId, TaskStatus};
@@ -35,6 +36,7 @@
 //! ```
 
 mod apply;
+mod board;
 mod command;
 mod edit;
 mod event;
@@ -60,6 +62,7 @@ pub use agent_protocol::{
     TaskStepReopened, TaskStepStarted, TaskStepUpdated, TaskUpdated,
 };
 pub use apply::{Misfit, REASON_TASK_CANCELLED, REASON_TASK_FAILED};
+pub use board::{BoardRules, Reader, RecentChange, RecentChanges, board};
 pub use command::{Actor, Command, Context, StepUpdate, Worker};
 pub use event::{Event, Payload};
 pub use limits::{MAX_ARTIFACTS, MAX_DEPENDENCIES, MAX_OPERATIONS, MAX_STEPS, MAX_TEXT_BYTES, MAX_TITLE_CHARS};
