@@ -1,12 +1,15 @@
 //! Random commands on random Tasks.
 
-use std::collections::BTreeSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use serde_json::json;
 
-use super::world::{World, check, lines, replay, run_id, step_id, worker};
-use crate::{Actor, Command, Replay, StepStatus, StepUpdate, TaskStatus};
+use super::world::{World, check, kept, lines, replay, run_id, step_id, worker};
+use crate::{Actor, Command, Replay, StepStatus, StepUpdate, Task, TaskStatus};
 
 /// A command in numbers; what they mean depends on the state.
 type Draw = (u8, u8, u8, u8);
@@ -69,43 +72,97 @@ fn command(world: &World, (kind, a, b, c): Draw, operations: &[Draw]) -> Command
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+/// What was tried.
+#[derive(Default)]
+struct Tried {
+    sequences: Cell<u64>,
+    commands: Cell<u64>,
+    refused: Cell<u64>,
+    crashes: Cell<u64>,
+    /// Hashes of the states that were seen, times included.
+    states: RefCell<HashSet<u64>>,
+}
 
-    /// WAL-5, WAL-2, TSK-4: whatever is asked, the state in memory is the state of the log, a refused command leaves nothing, and
-    /// every beginning of the log is a legal state to go on from.
-    #[test]
-    fn memory_and_log_agree(
-        shape in prop::collection::vec(any::<u8>(), 0..6),
-        commands in prop::collection::vec((any::<Draw>(), prop::collection::vec(any::<Draw>(), 1..4), 0..400_u64), 1..60),
-    ) {
-        let steps: Vec<String> = shape.iter().enumerate().map(|(n, bits)| {
+fn more(count: &Cell<u64>) {
+    count.set(count.get() + 1);
+}
+
+fn hash(task: &Task) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    serde_json::to_string(&task.snapshot()).unwrap().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// WAL-5, WAL-2, TSK-4, TSK-7, TSK-18: whatever is asked, the state in memory is the state of the log, a refused command leaves nothing, a
+/// step has one holder, none is ready that waits, what has ended stays, and every beginning of the log is a legal state to go on
+/// from. `PROPTEST_CASES` tries more.
+#[test]
+fn memory_and_log_agree() {
+    let cases = ProptestConfig::default().cases.max(600);
+    let config = ProptestConfig { cases, source_file: Some(file!()), ..ProptestConfig::default() };
+    let command = (any::<Draw>(), prop::collection::vec(any::<Draw>(), 1..4), 0..400_u64);
+    let sequences = (prop::collection::vec(any::<u8>(), 0..6), prop::collection::vec(command, 1..60));
+    let tried = Tried::default();
+    let outcome = TestRunner::new(config).run(&sequences, |(shape, commands)| sequence(&shape, commands, &tried));
+    let Tried { sequences, commands, refused, crashes, states } = tried;
+    println!(
+        "{} sequences, {} commands ({} refused), {} states, {} crashes between two lines",
+        sequences.get(),
+        commands.get(),
+        refused.get(),
+        states.borrow().len(),
+        crashes.get()
+    );
+    outcome.unwrap_or_else(|error| panic!("{error}"));
+    assert!(
+        commands.get() > 10 * u64::from(cases) && refused.get() * 10 < commands.get() * 9,
+        "hardly anything was accepted"
+    );
+}
+
+fn sequence(shape: &[u8], commands: Vec<(Draw, Vec<Draw>, u64)>, tried: &Tried) -> Result<(), TestCaseError> {
+    let steps: Vec<String> = shape
+        .iter()
+        .enumerate()
+        .map(|(n, bits)| {
             let on: Vec<String> = (0..n).filter(|on| bits >> on & 1 == 1).map(|on| format!("s{on}")).collect();
             format!("s{n}{}<{}", if bits & 64 > 0 { "?" } else { "" }, on.join(","))
-        }).collect();
-        let mut world = World::new(&steps.join(" "));
+        })
+        .collect();
+    let mut world = World::new(&steps.join(" "));
+    check(&world.task);
+    more(&tried.sequences);
+    for (draw, operations, later) in commands {
+        world.now += later;
+        world.ok(&Command::Settle);
+        let before = (world.task.clone(), world.log.len());
+        let asked = command(&world, draw, &operations);
+        more(&tried.commands);
+        if let Err(refusal) = world.run(&asked) {
+            more(&tried.refused);
+            prop_assert_ne!(refusal.code(), agent_protocol::ErrorCode::InternalError, "{}", refusal);
+            prop_assert_eq!(&world.task, &before.0);
+        }
         check(&world.task);
-        for (draw, operations, later) in commands {
-            world.now += later;
-            world.ok(&Command::Settle);
-            let before = (world.task.clone(), world.log.len());
-            let asked = command(&world, draw, &operations);
-            if let Err(refusal) = world.run(&asked) {
-                prop_assert_ne!(refusal.code(), agent_protocol::ErrorCode::InternalError, "{}", refusal);
-                prop_assert_eq!(&world.task, &before.0);
-            }
-            check(&world.task);
-            prop_assert_eq!(&world.replayed(), &world.task);
-            if before.0.status().is_terminal() {
-                prop_assert_eq!(world.log.len(), before.1, "an ended task writes nothing");
-            }
-            for cut in before.1 + 1..world.log.len() {
-                let mut crashed = World { task: replay(&world.log[..cut]).unwrap(), log: world.log[..cut].to_vec(), ..world };
-                crashed.ok(&Command::Settle);
-                check(&crashed.task);
-            }
+        kept(&before.0, &world.task);
+        tried.states.borrow_mut().insert(hash(&world.task));
+        prop_assert_eq!(&world.replayed(), &world.task);
+        if before.0.status().is_terminal() {
+            prop_assert_eq!(world.log.len(), before.1, "an ended task writes nothing");
+        }
+        for cut in before.1 + 1..world.log.len() {
+            more(&tried.crashes);
+            let mut crashed =
+                World { task: replay(&world.log[..cut]).unwrap(), log: world.log[..cut].to_vec(), ..world };
+            crashed.ok(&Command::Settle);
+            check(&crashed.task);
         }
     }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
     /// WAL-4, WAL-11: a log whose lines were dropped, repeated or swapped is refused, or is a beginning of the true one.
     #[test]

@@ -183,6 +183,24 @@ pub(super) fn check(task: &Task) {
     }
 }
 
+/// What no command may do, whatever it is.
+#[track_caller]
+pub(super) fn kept(before: &Task, after: &Task) {
+    if before.status().is_terminal() {
+        assert_eq!(before, after, "an ended task changed");
+    }
+    for step in before.steps().filter(|step| step.status == StepStatus::Completed || step.status.is_held()) {
+        let Some(now) = after.step(&step.id) else { panic!("{} was deleted while it was {}", step.id, step.status) };
+        if step.status == StepStatus::Completed {
+            assert_eq!(now.status, step.status, "{} was final", step.id);
+        }
+        // One holder: while somebody has it, nobody else gets it.
+        if let (true, Some(claim), Some(next)) = (now.status.is_held(), &step.claim, &now.claim) {
+            assert_eq!(claim.run_id, next.run_id, "{} was taken from its holder", step.id);
+        }
+    }
+}
+
 // The commands, short enough for tables.
 
 pub(super) fn claim(worker_and_run: usize, id: &str) -> Command {
