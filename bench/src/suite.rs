@@ -8,6 +8,7 @@ mod perf_2;
 mod perf_3;
 mod perf_4;
 mod perf_5;
+mod perf_6;
 mod perf_7;
 mod redactor;
 mod redactor_hits;
@@ -25,6 +26,8 @@ pub(crate) const SUITES: &[Suite] = &[
     perf_3::SUITE,
     perf_4::SUITE,
     perf_5::SUITE,
+    perf_6::SUITE,
+    perf_6::CALLS,
     perf_7::SUITE,
     scan::SUITE,
     scan_home::SUITE,

@@ -92,6 +92,8 @@ pub(super) const LAYERS: &[(&str, &[Allowed])] = &[
                     "agent-policy",
                     "agent-library",
                     "agent-store",
+                    "agent-tasks",
+                    "agent-task-store",
                     "agent-llm",
                     "agent-code",
                     "agent-tool",
@@ -116,7 +118,7 @@ pub(super) const CONFINED: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that decide and do nothing else.
-pub(super) const PURE: &[&str] = &["agent-protocol", "agent-engine", "agent-redact", "agent-policy"];
+pub(super) const PURE: &[&str] = &["agent-protocol", "agent-engine", "agent-redact", "agent-policy", "agent-tasks"];
 
 /// What pure crates never name in their sources.
 pub(super) const IMPURE: &[&str] = &[
