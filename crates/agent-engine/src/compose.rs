@@ -53,6 +53,8 @@ pub struct ContextReport {
     pub message_tokens: u64,
     /// Estimated tokens of the system blocks and tool schemas.
     pub system_tokens: u64,
+    /// Estimated tokens of what comes last and is no history.
+    pub tail_tokens: u64,
     /// Estimated tokens of the whole request, calibrated.
     pub request_tokens: u64,
 }
@@ -75,7 +77,9 @@ pub fn compose(
     let selection = Selection::new(path, parts.rules);
     let build = Build::choose(&selection, parts.marker);
     let needed = calibration.apply(build.tokens);
-    let available = sources.budgets.calibrated(calibration, dynamic_tokens(&sources.system)).messages;
+    let tail_tokens = tail_tokens(sources);
+    let messages = sources.budgets.calibrated(calibration, dynamic_tokens(&sources.system)).messages;
+    let available = messages.saturating_sub(calibration.apply(tail_tokens));
     if needed > available {
         return Err(Overflow { needed, available });
     }
@@ -94,7 +98,8 @@ pub fn compose(
         marker: build.marker(),
         message_tokens: build.tokens,
         system_tokens,
-        request_tokens: calibration.apply(build.tokens + system_tokens),
+        tail_tokens,
+        request_tokens: calibration.apply(build.tokens + tail_tokens + system_tokens),
     };
     Ok((build.request(&parts), report))
 }
@@ -107,6 +112,11 @@ pub(crate) fn in_context<'a>(path: &'a Path, sources: &'a Sources, window: Windo
 /// What the blocks cost that are not part of the fixed part.
 pub(crate) fn dynamic_tokens(system: &SystemPrompt) -> u64 {
     system.blocks.iter().filter(|block| block.dynamic).map(|block| block.token_count).sum()
+}
+
+/// What comes last and is no history takes its room from the messages.
+fn tail_tokens(sources: &Sources) -> u64 {
+    sources.tail.iter().map(|message| TokenCounter.message(&message.content)).sum()
 }
 
 /// All that a request is made of besides the nodes.

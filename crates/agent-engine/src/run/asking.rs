@@ -72,7 +72,8 @@ impl Run {
                 let number = self.counts.request.next();
                 self.counts.request = number;
                 let tokens = report.message_tokens;
-                self.phase = Phase::Streaming { estimated: report.message_tokens + report.system_tokens };
+                self.phase =
+                    Phase::Streaming { estimated: report.message_tokens + report.tail_tokens + report.system_tokens };
                 let call_id_prefix = self.run_id.tool_call(self.counts.calls);
                 request.metadata = request_metadata(&call_id_prefix);
                 let built =

@@ -257,6 +257,11 @@ impl Run {
     /// What is always kept is too much together: what tools brought is shortened further, step by step (CTX-6). Where that does not
     /// help either, the run ends.
     fn squeeze(&mut self, overflow: Overflow, said: Option<&ErrorPayload>, out: &mut Out) {
+        // What is no history gives way first, for this request.
+        if let Some(sources) = self.sources.as_mut().filter(|sources| !sources.tail.is_empty()) {
+            sources.tail.clear();
+            return self.ask(out);
+        }
         let now = self.tokens_in(self.window);
         let tighter = (self.window.squeeze + 1..=Window::TIGHTEST).map(|squeeze| Window { squeeze, ..self.window });
         let Some(window) = tighter.into_iter().find(|window| self.tokens_in(*window) < now) else {

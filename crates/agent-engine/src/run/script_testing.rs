@@ -22,6 +22,8 @@ pub(super) struct Script {
     /// Every event that was to be stored.
     pub(super) events: Vec<EventDraft>,
     pub(super) messages: u64,
+    /// What comes last and is no history.
+    pub(super) tail: Vec<std::sync::Arc<ModelMessage>>,
     pub(super) compacting: Compacting,
     /// Instead of those for `messages`.
     pub(super) budgets: Option<crate::Budgets>,
@@ -46,6 +48,7 @@ impl Script {
             last_compaction: None,
             events: Vec::new(),
             messages: 2000,
+            tail: Vec::new(),
             compacting: Compacting::default(),
             budgets: None,
         }
@@ -87,7 +90,7 @@ impl Script {
             "start" => Input::Start { content: vec![ContentBlock::text(rest)] },
             "sources" => {
                 let compacting = self.compacting.clone();
-                let mut sources = Sources { compacting, ..sources(self.messages) };
+                let mut sources = Sources { compacting, tail: self.tail.clone(), ..sources(self.messages) };
                 if sources.compacting.recovery != Recovery::Slide {
                     sources.budgets.output = 300;
                 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_protocol::ModelMessage;
+use agent_protocol::{EventType, ModelMessage};
 
 use super::script_testing::Script;
 use super::*;
@@ -160,4 +160,48 @@ fn the_provider_says_too_long() {
     script.play("overflow; sources; overflow; sources; overflow");
     assert!(script.trace[0].contains("slid ") && script.trace[1].contains("ask"), "{:?}", script.trace);
     assert!(script.trace.last().unwrap().contains("finish prompt_too_long"), "{:?}", script.trace);
+}
+
+fn board(words: usize) -> Arc<ModelMessage> {
+    let text = format!("<task_board>\n{}\n</task_board>", "step ".repeat(words));
+    Arc::new(ModelMessage::new(Role::User, vec![ContentBlock::text(text)]))
+}
+
+/// TBD-1, CFG-8, PRV-15: the board comes last, takes its room from the messages, and is part of what is estimated; older turns make
+/// room for it.
+#[test]
+fn a_board_takes_its_room() {
+    let mut script = Script::new();
+    (script.messages, script.tail) = (600, vec![board(80)]);
+    let takes = TokenCounter.message(&script.tail[0].content);
+    script.play("start keep me; sources");
+    let mut slides = 0;
+    for n in 0..12 {
+        script.play(&format!("calls look:s{n}={n}; ready s{n}; allow s{n}; done s{n} {}; sources", "word ".repeat(60)));
+        while script.trace.last().unwrap().contains("slid ") {
+            slides += 1;
+            script.play("sources");
+        }
+        let request = script.last_request.as_ref().unwrap();
+        assert!(Arc::ptr_eq(request.messages.last().unwrap(), &script.tail[0]), "turn {n}");
+        let messages: u64 = request.messages.iter().map(|message| TokenCounter.message(&message.content)).sum();
+        assert!(messages <= 600 && messages > takes, "turn {n}: {messages}");
+        let built = script.events.iter().rfind(|event| event.event_type == EventType::ContextBuilt).unwrap();
+        let tokens = |key: &str| built.payload[key].as_u64().unwrap();
+        assert_eq!(tokens("request_tokens"), messages + tokens("system_tokens"), "turn {n}");
+    }
+    assert!(slides > 1);
+}
+
+/// TBD-1, CTX-6: where all that is kept leaves no room for the board, it gives way, and the run goes on.
+#[test]
+fn a_board_gives_way() {
+    let mut script = Script::new();
+    (script.messages, script.tail) = (300, vec![board(120)]);
+    script.play(&format!("start {}; sources", "word ".repeat(150)));
+    assert_eq!(script.request().len(), 1, "{:?}", script.trace);
+    // As soon as it fits again it is there again.
+    script.messages = 600;
+    script.play("calls look:a; ready a; allow a; done a x; sources");
+    assert!(script.request().last().unwrap().contains("<task_board>"), "{:?}", script.request());
 }
