@@ -57,7 +57,7 @@ fn commands(folder: &Path, count: usize) -> Result<(), Failure> {
     let event_id = EventId::parse("evt_1")?;
     let new_event_id = move || event_id.clone();
     let stamp = Stamp { now: Moment::from_millis(0), lease_millis: 300_000, new_event_id: &new_event_id };
-    let (mut store, _) = TaskStore::open(folder, "tasks", &SessionId::parse("sess_1")?, &stamp)?;
+    let (mut store, _) = TaskStore::open(folder, "tasks", &SessionId::parse("sess_1")?, 20, &stamp)?;
     let task_id = TaskId::parse("bench")?;
     let new = NewTask {
         task_id: task_id.clone(),

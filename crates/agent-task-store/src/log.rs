@@ -4,7 +4,7 @@ use std::path::Path;
 
 use agent_journal::{Journal, JournalError, ReadError, Torn};
 use agent_protocol::{AgentId, EventId, RunId, SessionId};
-use agent_tasks::{Command, Context, Event, Line, Moment, Replay, ReplayError, Task};
+use agent_tasks::{Command, Context, Event, Line, Moment, RecentChanges, Replay, ReplayError, Task};
 
 use crate::error::TaskError;
 
@@ -52,6 +52,8 @@ pub(crate) struct TaskLog {
 pub(crate) struct OpenedLog {
     pub(crate) log: TaskLog,
     pub(crate) torn: Option<Torn>,
+    /// The last of its changes.
+    pub(crate) recent: RecentChanges,
 }
 
 /// Why a log cannot be opened.
@@ -96,16 +98,26 @@ impl TaskLog {
     }
 
     /// Opens a log of this session and makes its Task again. Nothing is written but what mends a torn end.
-    pub(crate) fn open(path: &Path, session_id: &SessionId) -> Result<OpenedLog, OpenError> {
+    pub(crate) fn open(path: &Path, session_id: &SessionId, mut recent: RecentChanges) -> Result<OpenedLog, OpenError> {
         let mut replay = Replay::default();
         // A log without a whole line was never acknowledged. It is not touched: whoever sees it can judge.
-        let opened = Journal::open(path, |line| replay.line(line).map(drop))?;
+        let opened = Journal::open(path, |line| {
+            let event = replay.line(line)?;
+            if let Some(task) = replay.task() {
+                recent.note(task.id(), [&event]);
+            }
+            Ok(())
+        })?;
         let last_seq = replay.lines();
         let (of, task) = replay.finish().ok_or(OpenError::Empty)?;
         if of != *session_id {
             return Err(OpenError::OtherSession(of));
         }
-        Ok(OpenedLog { log: Self { session_id: of, task, journal: opened.journal, last_seq }, torn: opened.torn })
+        Ok(OpenedLog {
+            log: Self { session_id: of, task, journal: opened.journal, last_seq },
+            torn: opened.torn,
+            recent,
+        })
     }
 
     /// Does it: the lines are on disk when this returns, and the Task has changed only then.

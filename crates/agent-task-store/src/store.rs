@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use agent_journal::{JournalError, Torn};
 use agent_protocol::{RunId, SessionId};
-use agent_tasks::{Command, Moment, Payload, StepSpec, Task, TaskId, TaskStatus, WalName};
+use agent_tasks::{Command, Moment, Payload, RecentChanges, StepSpec, Task, TaskId, TaskStatus, WalName};
 
 use crate::error::TaskError;
 use crate::folder;
@@ -20,6 +20,7 @@ pub struct TaskStore {
     shown_folder: String,
     active: BTreeMap<TaskId, TaskLog>,
     unavailable: BTreeMap<WalName, Unavailable>,
+    recent: RecentChanges,
 }
 
 impl fmt::Debug for TaskStore {
@@ -109,7 +110,8 @@ pub struct Executed {
 impl TaskStore {
     /// Takes up the Tasks of a session that have not ended.
     ///
-    /// `shown_folder` is what the session's folder is called where people and models read it.
+    /// `shown_folder` is what the session's folder is called where people and models read it. So many of the last changes are kept in
+    /// memory.
     ///
     /// # Errors
     /// [`TaskError::Io`] where the folder cannot be read. A log that cannot be used is told in what comes back, and harms no other.
@@ -117,6 +119,7 @@ impl TaskStore {
         folder: &Path,
         shown_folder: &str,
         session_id: &SessionId,
+        recent_changes: usize,
         stamp: &Stamp<'_>,
     ) -> Result<(Self, Vec<Recovered>), TaskError> {
         let mut store = Self {
@@ -125,6 +128,7 @@ impl TaskStore {
             shown_folder: shown_folder.to_owned(),
             active: BTreeMap::new(),
             unavailable: BTreeMap::new(),
+            recent: RecentChanges::new(recent_changes),
         };
         let mut recovered = Vec::new();
         // The oldest first, so that of two with one id the older one is the Task.
@@ -147,8 +151,8 @@ impl TaskStore {
 
     /// None where its Task has ended.
     fn take_up(&mut self, path: &Path, stamp: &Stamp<'_>) -> Result<Option<Recovery>, Unavailable> {
-        let OpenedLog { mut log, torn } =
-            TaskLog::open(path, &self.session_id).map_err(|error| failed(path, &error))?;
+        let opened = TaskLog::open(path, &self.session_id, self.recent.empty());
+        let OpenedLog { mut log, torn, recent } = opened.map_err(|error| failed(path, &error))?;
         if log.task.status().is_terminal() {
             return Ok(None);
         }
@@ -160,6 +164,8 @@ impl TaskStore {
         }
         let settled = log.execute(&Command::Settle, &Actor::default(), stamp);
         let settled = settled.map_err(|error| unavailable("file", error.to_string()))?;
+        self.recent.add(recent);
+        self.recent.note(&task_id, settled.iter().map(|line| &line.event));
         self.active.insert(task_id.clone(), log);
         Ok(Some(Recovery::Replayed { task_id, lines, torn, settled }))
     }
@@ -230,6 +236,7 @@ impl TaskStore {
             JournalError::Exists(_) => TaskError::LogExists(PathBuf::from(&wal_path)),
             source => TaskError::Log { task_id: new.task_id.clone(), source },
         })?;
+        self.recent.note(&new.task_id, recorded.iter().map(|line| &line.event));
         self.active.insert(new.task_id, log);
         Ok(Created { wal_path, recorded })
     }
@@ -247,8 +254,10 @@ impl TaskStore {
     ) -> Result<Executed, TaskError> {
         let mut recorded = self.settle(task_id, stamp)?;
         let log = self.log(task_id)?;
-        recorded.extend(log.execute(command, actor, stamp)?);
+        let done = log.execute(command, actor, stamp)?;
         let has_ended = log.task.status().is_terminal();
+        self.recent.note(task_id, done.iter().map(|line| &line.event));
+        recorded.extend(done);
         let ended = if has_ended { self.active.remove(task_id).map(|log| log.task) } else { None };
         Ok(Executed { recorded, ended })
     }
@@ -262,7 +271,15 @@ impl TaskStore {
         if log.task.next_lease().is_none_or(|lease| lease > stamp.now) {
             return Ok(Vec::new());
         }
-        log.execute(&Command::Settle, &Actor::default(), stamp)
+        let settled = log.execute(&Command::Settle, &Actor::default(), stamp)?;
+        self.recent.note(task_id, settled.iter().map(|line| &line.event));
+        Ok(settled)
+    }
+
+    /// The last changes, those of Tasks that have ended since among them.
+    #[must_use]
+    pub fn recent(&self) -> &RecentChanges {
+        &self.recent
     }
 
     /// Renews the lease of the step that a run holds, in memory only (TSK-5). False where it holds none.

@@ -72,7 +72,7 @@ fn one_run(folder: &Path) -> Result<Took, BenchError> {
     let stamp =
         Stamp { now: Moment::from_millis(1_796_031_703_120), lease_millis: 300_000, new_event_id: &new_event_id };
     let session_id = SessionId::parse("sess_019b2c3d4e5f60718293a4b5c6d7e8f9")?;
-    let (mut store, _) = TaskStore::open(folder, "tasks", &session_id, &stamp).map_err(failed)?;
+    let (mut store, _) = TaskStore::open(folder, "tasks", &session_id, 20, &stamp).map_err(failed)?;
     let task_id = logs::name(TaskId::parse("bench"))?;
     let new = NewTask {
         task_id: task_id.clone(),

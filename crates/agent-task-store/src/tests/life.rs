@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use agent_protocol::ErrorCode;
-use agent_tasks::{StepStatus, TaskStatus};
+use agent_tasks::{Command, Moment, StepStatus, TaskStatus};
 
 use super::{LEASE, Place, actor, claim, new_task, session, set, task_id, types};
 use crate::{Recovery, TaskError, TaskStore};
@@ -128,4 +128,44 @@ fn what_is_refused_writes_nothing() {
     place.run(&mut store, "one", &agent_tasks::Command::Cancel { reason: None });
     assert_eq!(store.active().count(), 0, "an ended task leaves the memory");
     assert_eq!(crate::find_ended(&place.folder(), &task_id("one")).unwrap().status(), TaskStatus::Cancelled);
+}
+
+/// TBD-1: the last changes of all Tasks are known, in the order of their times, also after their logs were opened again; those of a Task
+/// that has ended are known as long as the store is open.
+#[test]
+fn the_last_changes_are_known() {
+    let place = Place::new();
+    let (mut store, _) = place.open();
+    let shown = |store: &TaskStore| -> Vec<String> {
+        let recent = store.recent().within(Moment::from_millis(1_000), 1_000);
+        let all = recent.map(|change| {
+            let step = change.step_id.as_ref().map_or("", |id| id.as_str());
+            format!("{} {} {step} {}", change.at.millis(), change.task_id, change.event_type.as_str())
+        });
+        all.take(4).collect()
+    };
+    place.create(&mut store, "one", "a b");
+    place.now.set(10);
+    place.create(&mut store, "two", "c");
+    place.now.set(20);
+    place.run(&mut store, "one", &claim(1, "a"));
+    place.now.set(30);
+    place.run(&mut store, "two", &set("c", StepStatus::Blocked));
+    let expected = [
+        "30 two c task_step_blocked",
+        "20 one a task_step_claimed",
+        "10 two  task_running",
+        "10 two c task_step_ready",
+    ];
+    assert_eq!(shown(&store), expected);
+    drop(store);
+    let (mut store, _) = place.open();
+    assert_eq!(shown(&store), expected);
+    // A lease that is over ends before the command.
+    place.now.set(20 + LEASE);
+    place.run(&mut store, "one", &Command::Fail { reason: None });
+    let types: Vec<_> =
+        store.recent().within(Moment::from_millis(20 + LEASE), 0).map(|change| change.event_type).collect();
+    assert_eq!(types.len(), 5, "{types:?}");
+    assert_eq!((types[0].as_str(), types[4].as_str()), ("task_failed", "task_step_lease_expired"));
 }

@@ -48,7 +48,7 @@ impl Place {
 
     #[track_caller]
     pub(crate) fn open(&self) -> (TaskStore, Vec<Recovered>) {
-        self.stamped(|stamp| TaskStore::open(&self.folder(), "tasks/sess_1", &session(), stamp)).unwrap()
+        self.stamped(|stamp| TaskStore::open(&self.folder(), "tasks/sess_1", &session(), 20, stamp)).unwrap()
     }
 
     /// Makes a Task whose log has its id as name. Steps are written `a b<a`.

@@ -136,7 +136,7 @@ pub(crate) fn stamped<T>(number: Number, work: impl FnOnce(&Stamp<'_>) -> T) -> 
 
 /// Takes up the Tasks of a folder.
 pub(crate) fn open(folder: &Path, number: Number) -> TaskStore {
-    stamped(number, |stamp| TaskStore::open(folder, SHOWN, &session(), stamp)).unwrap().0
+    stamped(number, |stamp| TaskStore::open(folder, SHOWN, &session(), 20, stamp)).unwrap().0
 }
 
 /// Does what the number stands for.

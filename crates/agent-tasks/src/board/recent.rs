@@ -44,6 +44,17 @@ impl RecentChanges {
         Self { changes: VecDeque::new(), most }
     }
 
+    /// None yet, and room for as many.
+    #[must_use]
+    pub fn empty(&self) -> Self {
+        Self::new(self.most)
+    }
+
+    /// Takes in those of another log.
+    pub fn add(&mut self, other: Self) {
+        other.changes.into_iter().for_each(|change| self.push(change));
+    }
+
     /// Takes in what was stored.
     pub fn note<'a>(&mut self, task_id: &TaskId, events: impl IntoIterator<Item = &'a Event>) {
         for event in events {
