@@ -32,6 +32,7 @@ use crate::raw::{self, RunExchanges};
 use crate::run_context::RunContext;
 use crate::run_state::{Ended, RunResult, RunState};
 use crate::session::Session;
+use crate::tasks::TaskAccess;
 
 /// Everything one run works with.
 pub(crate) struct Driver {
@@ -43,6 +44,8 @@ pub(crate) struct Driver {
     pub(crate) calls: Calls,
     /// Not here while it looks at files.
     pub(crate) gatherer: Option<Gatherer>,
+    /// The Tasks of the session, where requests of the run may show them.
+    pub(crate) tasks: Option<TaskAccess>,
     pub(crate) compactor: Compactor,
     pub(crate) extractor: Option<Extractor>,
     /// The summary that is being made for this run, or was taken over by it.
@@ -353,27 +356,36 @@ impl Driver {
         let Some(path) = self.machine.path() else { return };
         let nodes = InstructionNode::on(path);
         let Some(mut gatherer) = self.gatherer.take() else { return };
-        if gatherer.reads_files(fresh, &nodes) {
-            let work = spawn_blocking(move || {
-                let gathered = gatherer.gather(fresh, &nodes);
-                Done::Gathered(Box::new((gatherer, gathered)))
-            });
-            let broken = |_| {
-                let error = ErrorPayload::new(ErrorCode::InternalError, "looking at instruction files broke off");
-                Done::Input(Box::new(Input::SourcesFailed(error)))
-            };
-            outside.jobs.push(work.map(move |done| done.unwrap_or_else(broken)).boxed());
-        } else {
+        let reads_files = gatherer.reads_files(fresh, &nodes);
+        let mut gather = move || {
             let gathered = gatherer.gather(fresh, &nodes);
+            (gatherer, gathered)
+        };
+        let tasks = self.tasks.clone().filter(TaskAccess::has_board);
+        if !reads_files && tasks.is_none() {
+            let (gatherer, gathered) = gather();
             let input = self.gathered(gatherer, gathered);
             outside.ready.push_back(input);
+            return;
         }
+        let work = async move {
+            let done = if reads_files { spawn_blocking(gather).await } else { Ok(gather()) };
+            let Ok((gatherer, mut gathered)) = done else {
+                let error = ErrorPayload::new(ErrorCode::InternalError, "looking at instruction files broke off");
+                return Done::Input(Box::new(Input::SourcesFailed(error)));
+            };
+            if let (Some(tasks), Ok(gathered)) = (tasks, &mut gathered) {
+                gathered.sources.tail.extend(tasks.board(gathered.board_room).await);
+            }
+            Done::Gathered(Box::new((gatherer, gathered)))
+        };
+        outside.jobs.push(work.boxed());
     }
 
     fn gathered(&mut self, gatherer: Gatherer, gathered: Result<Gathered, BudgetError>) -> Input {
         self.gatherer = Some(gatherer);
         match gathered {
-            Ok(Gathered { sources, blobs }) => {
+            Ok(Gathered { sources, blobs, .. }) => {
                 self.prelude.extend(blobs);
                 Input::Sources(Box::new(sources))
             }

@@ -191,11 +191,11 @@ impl Launch {
         }
     }
 
-    /// Opens the Tasks of the session, where it has some and the run has to do with Tasks. Gives what of the prelude is still to be
-    /// stored: the run's row comes before its events.
+    /// Opens the Tasks of the session, where it has some: the run shows them (TBD-1). Gives what of the prelude is still to be stored: the
+    /// run's row comes before its events.
     async fn recover_tasks(&self, prelude: Vec<Write>) -> Vec<Write> {
         let tasks = TaskAccess::of(&self.context, &self.launcher.services);
-        if self.context.role != AgentRole::Orchestrator || !tasks.are_closed().await {
+        if !tasks.are_closed() {
             return prelude;
         }
         if self.context.commit(prelude.clone()).await.is_err() {
@@ -291,9 +291,11 @@ impl Launch {
         let calls = self.calls(parts.tools, fence).with_instructions(files).with_result_room(result_room);
         let end = if begin.child.is_some() { AgentEnd::Done } else { AgentEnd::WaitsForMore };
         let extractor = services.extractor.clone().filter(|_| begin.child.is_none());
+        let tasks = TaskAccess::of(&self.context, &services);
         let driver = Driver {
             extractor,
             gatherer: Some(gatherer),
+            tasks: Some(tasks),
             permit: begin.permit,
             ..self.driver(Machine::Loop(Box::new(machine)), calls, end, begin.prelude)
         };
@@ -359,6 +361,7 @@ impl Launch {
             machine,
             calls,
             gatherer: None,
+            tasks: None,
             compactor: Compactor {
                 starter: Arc::new(self.launcher.clone()),
                 services: Arc::clone(services),

@@ -69,6 +69,6 @@ pub use run_state::{RunResult, Unanswered};
 pub use runtime::{Background, Runtime, StartOptions, UserMessage};
 pub use settings::{ChildSettings, ContextPlaces, Ports, RuntimeSettings, WorkerPoolSettings, WorkerSettings};
 pub use sources::{check_budgets, unavailable_to_children};
-pub use task_settings::{EventIds, TaskSettings};
+pub use task_settings::{BoardSettings, EventIds, TaskSettings};
 pub use tools::{CoreToolSettings, core_tools};
 pub use worker_pools::{WorkerPoolError, check_worker_pools};

@@ -152,7 +152,9 @@ impl FixedPart {
         }
         let Made { tools, set, blocks } = made;
         let (model, redactor) = (Arc::clone(wanted.model), self.redactor.clone());
-        RunParts { system: SystemParts { model, tools: set, fixed: blocks, budgets, redactor }, tools }
+        let has_board = matches!(wanted.role, AgentRole::Orchestrator | AgentRole::Worker);
+        let board = if has_board { self.settings.tasks.board.tokens } else { 0 };
+        RunParts { system: SystemParts { model, tools: set, fixed: blocks, budgets, board, redactor }, tools }
     }
 
     fn made(&self, wanted: PartsFor<'_>) -> Made {

@@ -25,6 +25,19 @@ pub struct TaskSettings {
     pub clock: Clock,
     /// The ids of the logs' lines.
     pub event_ids: EventIds,
+    /// What requests show of the Tasks.
+    pub board: BoardSettings,
+}
+
+/// What requests show of the Tasks (TBD-1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BoardSettings {
+    /// Most tokens; with none there is no board.
+    pub tokens: u64,
+    /// Most changes that it shows.
+    pub changes: usize,
+    /// How old they may be.
+    pub window: Duration,
 }
 
 /// Makes ids of events.

@@ -18,8 +18,8 @@ use agent_policy::{HostList, NetworkPolicy, PathRules, Places, PolicySettings};
 use agent_protocol::{Object, ToolChoice, path_text};
 use agent_redact::{KnownSecrets, SecretsError};
 use agent_runtime::{
-    ChildSettings, ContextPlaces, CoreToolSettings, EventIds, MemorySettings, RuntimeSettings, TaskSettings,
-    WorkerPoolSettings, WorkerSettings, blocks, project_name,
+    BoardSettings, ChildSettings, ContextPlaces, CoreToolSettings, EventIds, MemorySettings, RuntimeSettings,
+    TaskSettings, WorkerPoolSettings, WorkerSettings, blocks, project_name,
 };
 use agent_store::{Clock, StoreSettings};
 use agent_tool::ToolOverride;
@@ -279,6 +279,11 @@ impl Settings<'_> {
             step_lease: Duration::from_millis(self.config.task.step_lease_timeout_ms),
             clock: Clock::system(),
             event_ids: EventIds::unique(),
+            board: BoardSettings {
+                tokens: self.config.context.task_board_token_budget,
+                changes: self.config.context.task_recent_changes_limit as usize,
+                window: Duration::from_secs(60 * u64::from(self.config.context.task_recent_changes_window_minutes)),
+            },
             wal_dir,
         }
     }

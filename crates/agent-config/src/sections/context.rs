@@ -15,7 +15,7 @@ section! {
         reserve_output_tokens: u64 = 4096, tokens(1);
         /// Most that loaded instructions, skill and memory catalogs may take; clamped to the window.
         dynamic_system_budget: u64 = 12_000, tokens(0);
-        /// Most that the task board may take.
+        /// Most that the task board may take; clamped to the window. With 0 there is no board.
         task_board_token_budget: u64 = 1200, tokens(0);
         /// Recent task changes the board shows at most.
         task_recent_changes_limit: u32 = 20, number(0, 10_000);

@@ -25,12 +25,15 @@ pub(crate) struct Gatherer {
     files: Arc<InstructionFiles>,
     known: Vec<KnownFile>,
     current: Option<Sources>,
+    board_room: u64,
 }
 
 /// An answer, and the bytes behind hashes that it names for the first time.
 pub(crate) struct Gathered {
     pub(crate) sources: Sources,
     pub(crate) blobs: Vec<Write>,
+    /// Room for the task board.
+    pub(crate) board_room: u64,
 }
 
 /// An instruction file that a node of the path is about.
@@ -66,7 +69,7 @@ impl InstructionNode {
 
 impl Gatherer {
     pub(crate) fn new(parts: Arc<SystemParts>, files: Arc<InstructionFiles>) -> Self {
-        Self { parts, files, known: Vec::new(), current: None }
+        Self { parts, files, known: Vec::new(), current: None, board_room: 0 }
     }
 
     /// Whether [`Self::gather`] would read files. That nothing changed is seen by asking the file system, which takes
@@ -86,10 +89,10 @@ impl Gatherer {
     pub(crate) fn gather(&mut self, fresh: bool, nodes: &[InstructionNode]) -> Result<Gathered, BudgetError> {
         let changed = self.look(fresh, nodes);
         if let Some(current) = self.current.as_ref().filter(|_| !changed && !fresh) {
-            return Ok(Gathered { sources: current.clone(), blobs: Vec::new() });
+            return Ok(Gathered { sources: current.clone(), blobs: Vec::new(), board_room: self.board_room });
         }
         let texts: Vec<_> = self.known.iter().filter_map(|file| self.text(file)).collect();
-        let Made { mut sources, blobs, whole } = self.parts.sources(&self.files, &texts)?;
+        let Made { mut sources, blobs, whole, board_room } = self.parts.sources(&self.files, &texts)?;
         // A file that was cut, or found no room, stays readable where it is: as a result, page by page (INST-04).
         let hashes: HashMap<_, _> = texts
             .iter()
@@ -105,8 +108,9 @@ impl Gatherer {
             // The very bytes of before, with what was made of them.
             sources.system = Arc::clone(&before.system);
         }
+        self.board_room = board_room;
         self.current = Some(sources.clone());
-        Ok(Gathered { sources, blobs })
+        Ok(Gathered { sources, blobs, board_room })
     }
 
     fn text<'a>(&'a self, file: &'a KnownFile) -> Option<InstructionText<'a>> {

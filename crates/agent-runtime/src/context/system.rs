@@ -28,6 +28,8 @@ pub(crate) struct SystemParts {
     pub(crate) fixed: Arc<SystemPrompt>,
     /// How the window is shared out with these alone.
     pub(crate) budgets: Result<Budgets, BudgetError>,
+    /// What of the room for catalogs is kept for the task board, where the run has to do with Tasks; at most half of it.
+    pub(crate) board: u64,
     /// Takes known secrets out of what comes from files: a system part is stored and sent like everything else (STO-10).
     pub(crate) redactor: Redactor,
 }
@@ -46,6 +48,8 @@ pub(crate) struct Made {
     pub(crate) sources: Sources,
     pub(crate) blobs: Vec<Write>,
     pub(crate) whole: HashSet<PathBuf>,
+    /// Room for the task board: what the catalogs have left of theirs.
+    pub(crate) board_room: u64,
 }
 
 impl SystemParts {
@@ -64,7 +68,9 @@ impl SystemParts {
         let plain = self.budgets.clone()?;
         let mut added = Vec::new();
         // Catalogs share a room, and may not cost the run what it needs to work at all.
-        let mut room = plain.catalogs.min(plain.spare());
+        let shared = plain.catalogs - self.board.min(plain.catalogs / 2);
+        let mut room = shared.min(plain.spare());
+        let all = room;
         let listed = catalogs.instructions.render(room, &count, &|path| files.changes().is_written(path));
         room -= count(&listed.text).min(room);
         if !listed.text.is_empty() {
@@ -84,6 +90,7 @@ impl SystemParts {
             take(&listed.text, &mut room, &mut dynamic);
             push_catalog("memory_catalog", &listed.text, listed.shown, listed.left_out, &mut catalogs_after);
         }
+        let board_room = plain.catalogs - (all - room);
         let (blocks, whole) = instruction_blocks(texts, dynamic);
         added.extend(blocks);
         added.extend(catalogs_after);
@@ -102,7 +109,7 @@ impl SystemParts {
             compacting: model.compacting.clone(),
             fingerprint,
         };
-        Ok(Made { sources, blobs, whole })
+        Ok(Made { sources, blobs, whole, board_room })
     }
 
     fn with(&self, added: &[PromptBlock]) -> SystemPrompt {

@@ -112,10 +112,10 @@ impl TaskAccess {
         }
     }
 
-    /// Whether the session has Tasks that nobody has opened yet.
-    pub(crate) async fn are_closed(&self) -> bool {
+    /// Whether the session has Tasks that nobody has opened yet. The file system is asked at once, which takes microseconds.
+    pub(crate) fn are_closed(&self) -> bool {
         let folder = session_folder(&self.settings.wal_dir, self.run.session.id());
-        !self.run.owned.tasks.are_open() && tokio::fs::symlink_metadata(&folder).await.is_ok()
+        !self.run.owned.tasks.are_open() && folder.symlink_metadata().is_ok()
     }
 
     /// Opens them: what a crash has left is mended before anybody looks. That they cannot be opened is told, and whoever needs them
@@ -134,7 +134,7 @@ fn open(
 ) -> Result<TaskStore, ErrorPayload> {
     let shown = settings.shown_folder(session_id);
     let folder = session_folder(&settings.wal_dir, session_id);
-    match TaskStore::open(&folder, &shown, session_id, stamp) {
+    match TaskStore::open(&folder, &shown, session_id, settings.board.changes, stamp) {
         Ok((store, recovered)) => {
             told.extend(recovered.into_iter().flat_map(|log| events::of_recovery(&shown, log)));
             Ok(store)

@@ -5,6 +5,7 @@
 //! (what one call may do).
 
 mod access;
+mod board;
 mod ending;
 mod events;
 mod service;

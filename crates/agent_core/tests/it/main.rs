@@ -4,6 +4,7 @@
 
 mod api;
 mod archive;
+mod board;
 mod branches;
 mod cancel;
 mod children;

@@ -1,5 +1,6 @@
 //! The tools of Tasks over real logs and a real session, with a clock of the test's own.
 
+mod board;
 mod closing;
 mod errors;
 mod golden;
@@ -41,7 +42,7 @@ use crate::run_state::{RunResult, RunState};
 use crate::seen_files::SeenFiles;
 use crate::session::{Session, SessionKeeper};
 use crate::session_files::SessionFiles;
-use crate::task_settings::{EventIds, TaskSettings};
+use crate::task_settings::{BoardSettings, EventIds, TaskSettings};
 use crate::tasks::{CallTasks, Ending, ForCall, TaskAccess};
 use crate::workers::{Lives, WorkerRun};
 
@@ -109,6 +110,7 @@ impl World {
             event_ids: EventIds::new(move || {
                 EventId::parse(&format!("evt_{}", ids.fetch_add(1, Ordering::SeqCst) + 1)).unwrap()
             }),
+            board: BoardSettings { tokens: 1_200, changes: 20, window: Duration::from_secs(1_800) },
         };
         let mut tools = Registry::new();
         for tool in task_tools() {

@@ -113,9 +113,9 @@ async fn leases_of_before_end_at_recovery() {
         settings: Arc::clone(&world.settings),
         tracker: world.tracker.clone(),
     };
-    assert!(tasks.are_closed().await);
+    assert!(tasks.are_closed());
     tasks.open().await;
-    assert!(!tasks.are_closed().await);
+    assert!(!tasks.are_closed());
     let told = world.told().await.split_off(before);
     let types: Vec<&str> = told.iter().map(|event| event.event_type.as_str()).collect();
     assert_eq!(types, ["task_wal_replayed", "task_step_lease_expired", "task_step_ready"]);
@@ -129,7 +129,7 @@ async fn a_released_session_lets_its_logs_go() {
     let world = World::new("released").await;
     let orchestrator = world.orchestrator().await;
     orchestrator.create("t", "a").await;
-    let open = || agent_task_store::TaskStore::open(&world.folder(), "x", world.session.id(), &stamp());
+    let open = || agent_task_store::TaskStore::open(&world.folder(), "x", world.session.id(), 20, &stamp());
     let (_, recovered) = open().unwrap();
     let agent_task_store::Recovery::Failed(locked) = &recovered[0].recovery else { panic!("{recovered:?}") };
     assert_eq!(locked.kind, "locked");
