@@ -102,7 +102,7 @@ fn specs(count: usize) -> Result<Vec<StepSpec>, Failure> {
             step_id: StepId::parse(&format!("step-{n}"))?,
             title: format!("Part {n} of the work"),
             summary: "s".repeat(WORDS),
-            depends_on_step_ids: (n % 10 > 0)
+            depends_on_step_ids: (!n.is_multiple_of(10))
                 .then(|| StepId::parse(&format!("step-{}", n - 1)))
                 .into_iter()
                 .collect::<Result<_, _>>()?,

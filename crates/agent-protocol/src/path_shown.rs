@@ -125,7 +125,7 @@ mod tests {
             let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
             for bytes in [&one, &other, &any] {
                 let path = path(bytes);
-                let shown = shown_path(&path);
+                let shown = shown_path(&path).into_owned();
                 prop_assert_eq!(&*path_from_shown(&shown), &*path);
                 let line = shown_path_with(&path, |c| c.is_ascii_graphic() && c != '`');
                 prop_assert!(line.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'`'), "{}", line);

@@ -6,8 +6,6 @@ use agent_protocol::{
 };
 use agent_store::RunInfo;
 
-use crate::sources::Tools;
-
 /// What the error of a run holds under `kind` whose process ended.
 pub(crate) const INTERRUPTED: &str = "interrupted";
 
@@ -26,11 +24,12 @@ impl CutRun {
         Some(Self { run_id: run.run_id.clone(), cause: cause(run)?, calls })
     }
 
-    /// What is said of it. Calls that change nothing need not be; of a tool that is not there any more everything must be assumed.
-    pub(crate) fn told(self, tools: &Tools) -> CutShort {
+    /// What is said of it, by the tools there are now. Calls that change nothing need not be; of a tool that is not there any more
+    /// everything must be assumed.
+    pub(crate) fn told<'a>(self, tool: impl Fn(&str) -> Option<&'a ToolDefinition>) -> CutShort {
         let Self { run_id, cause, calls } = self;
         let told = |ToolStarted { tool_name, summary }: ToolStarted| {
-            let definition = tools.get(&tool_name).map(|tool| tool.definition());
+            let definition = tool(&tool_name);
             let is_readonly = definition.is_some_and(|tool| tool.permission == Permission::Readonly);
             let is_dangerous = |tool: &ToolDefinition| tool.tags.iter().any(|tag| tag == ToolDefinition::DANGEROUS);
             // Where the process lived on, it ended what the call had started.

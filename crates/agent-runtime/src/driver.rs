@@ -357,7 +357,7 @@ impl Driver {
         let nodes = InstructionNode::on(path);
         let Some(mut gatherer) = self.gatherer.take() else { return };
         let reads_files = gatherer.reads_files(fresh, &nodes);
-        let mut gather = move || {
+        let gather = move || {
             let gathered = gatherer.gather(fresh, &nodes);
             (gatherer, gathered)
         };

@@ -281,7 +281,7 @@ impl Launch {
         let mut machine = Run::new(self.limits.clone(), self.context.run_id.clone(), path, calibration)
             .with_compaction_floor(compaction_floor)
             .with_lost_children(lost_children.iter().map(|lost| lost.in_words()).collect())
-            .with_cut_short(cut_short.map(|cut| cut.told(&parts.tools)))
+            .with_cut_short(cut_short.map(|cut| cut.told(|name| Some(parts.tools.get(name)?.definition()))))
             .with_today((services.settings.today)())
             .with_mode(begin.mode);
         if let Some(started) = started {

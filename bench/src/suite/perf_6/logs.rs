@@ -69,7 +69,7 @@ impl New {
 
 pub(super) fn specs(count: usize) -> Result<Vec<StepSpec>, BenchError> {
     let spec = |n: usize| {
-        let before = (n % 10 > 0).then(|| StepId::parse(&format!("step-{}", n - 1)));
+        let before = (!n.is_multiple_of(10)).then(|| StepId::parse(&format!("step-{}", n - 1)));
         Ok(StepSpec {
             step_id: name(StepId::parse(&format!("step-{n}")))?,
             title: format!("Part {n} of the work"),

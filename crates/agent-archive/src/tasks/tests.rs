@@ -46,7 +46,7 @@ impl Place {
         let id = || EventId::parse(&format!("evt_{}", self.ids.fetch_add(1, Ordering::Relaxed))).unwrap();
         let stamp = Stamp { now: Moment::from_millis(BEGIN + at * 1000), lease_millis: 1000, new_event_id: &id };
         let folder = session_folder(&self.wal_dir(), &session);
-        let (mut store, _) = TaskStore::open(&folder, "tasks", &session, &stamp).unwrap();
+        let (mut store, _) = TaskStore::open(&folder, "tasks", &session, 20, &stamp).unwrap();
         let step: StepSpec = serde_json::from_str(r#"{"step_id": "a", "title": "Use a-value-that-is-known"}"#).unwrap();
         let task_id = TaskId::parse(task).unwrap();
         let new = NewTask {

@@ -168,6 +168,8 @@ mod tests {
         refused("ftp://h", false, "ftp://");
         refused("127.0.0.1:11434", false, "it does not begin with http:// or https://");
         refused("localhost:11434", false, "it does not begin with http:// or https://");
-        refused("http://h:99999", false, "its port is no number up to 65535");
+        for port in ["99999", "65536", "0", "x"] {
+            refused(&format!("http://h:{port}/v1"), false, "its port is no number from 1 to 65535");
+        }
     }
 }

@@ -77,7 +77,7 @@ impl Ending {
     /// The worker, if it did not stop in time.
     async fn end(self, mut worker: WorkerRun) -> Option<WorkerRun> {
         // A run that is gone without a word has ended, too.
-        let ended = worker.state.wait_for(|state| state.result.is_some());
+        let ended = worker.state.wait_for(|state| state.end.is_some());
         let in_time = tokio::time::timeout(self.patience, ended).await.is_ok();
         (!in_time).then_some(worker)
     }

@@ -65,8 +65,8 @@ impl Number {
             step_id: step_id(n),
             title: format!("Step {n}"),
             summary: "x".repeat((self.0 % 7 * 300) as usize),
-            depends_on_step_ids: (n % 3 > 0).then(|| step_id(n - 1)).into_iter().collect(),
-            required: n % 4 > 0,
+            depends_on_step_ids: (!n.is_multiple_of(3)).then(|| step_id(n - 1)).into_iter().collect(),
+            required: !n.is_multiple_of(4),
             worker_pool_id: None,
         };
         NewTask {

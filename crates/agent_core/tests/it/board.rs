@@ -91,7 +91,7 @@ async fn steps_that_are_blocked_are_shown() {
         for request in &requests[1..] {
             assert_eq!(boards(request), 1, "{protocol:?}: {}", request.body);
             let last = request.messages().last().unwrap().to_string();
-            assert!(last.contains(&serde_json::to_string(BOARD).unwrap().trim_matches('"')), "{protocol:?}: {last}");
+            assert!(last.contains(serde_json::to_string(BOARD).unwrap().trim_matches('"')), "{protocol:?}: {last}");
         }
         if protocol == Protocol::OpenAi {
             let (second, third) = (requests[1].messages(), requests[2].messages());

@@ -42,7 +42,7 @@ impl Tasks {
         let folder = session_folder(wal_dir, &session);
         let id = || EventId::parse("evt_open").unwrap();
         let stamp = Stamp { now: Moment::from_millis(BEGIN), lease_millis: LEASE, new_event_id: &id };
-        let (store, _) = TaskStore::open(&folder, ".soong-agent/tasks", &session, &stamp).unwrap();
+        let (store, _) = TaskStore::open(&folder, ".soong-agent/tasks", &session, 20, &stamp).unwrap();
         Self { folder, store, now: Cell::new(BEGIN) }
     }
 

@@ -246,7 +246,7 @@ fn a_swapped_unreadable_program_does_not_run() {
 #[test]
 fn what_only_prints_names_nothing() {
     let tree = Tree::new("grant-printers");
-    for name in ["a", "a.rs", "a/../b", "x.sh"] {
+    for name in ["a", "a.rs", "b", "x.sh"] {
         tree.file(name, "x");
     }
     tree.file("key.pem", "x");

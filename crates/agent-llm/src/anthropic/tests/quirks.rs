@@ -133,8 +133,7 @@ fn blocks() -> Vec<Fixture> {
 }
 
 fn ends() -> Vec<Fixture> {
-    const LIMIT: &str = "done max_tokens 42+9 c1:code.read_file{}!(cut at the output limit: the arguments are not valid JSON: \
-                         EOF while parsing a string at line 1 column 10)";
+    const LIMIT: &str = "done max_tokens 42+9 c1:code.read_file{}!(cut at the output limit: the arguments end too early: EOF while parsing a string at line 1 column 10)";
     vec![
         last(
             "no-end-mark",

@@ -23,7 +23,7 @@ fn boxes_and_arrows() {
         let view = random(steps, &mut dice);
         let (graph, labels, layout) = laid_out(&view);
         let of = |step: usize| (layout.boxes[step].x, layout.boxes[step].y, labels[step].height());
-        for one in 0..steps {
+        for (one, label) in labels.iter().enumerate() {
             let (x, y, height) = of(one);
             assert!(x >= -0.01 && y >= -0.01 && x + WIDTH <= layout.width + 0.01 && y + height <= layout.height + 0.01);
             for other in 0..one {
@@ -32,7 +32,7 @@ fn boxes_and_arrows() {
                 assert!(apart, "{one} and {other} of {steps} overlap");
             }
             let room = WIDTH - 2.0 * PADDING;
-            assert!(labels[one].title.len() <= 3 && labels[one].title.iter().all(|line| wide(line, TITLE) <= room));
+            assert!(label.title.len() <= 3 && label.title.iter().all(|line| wide(line, TITLE) <= room));
         }
         for ((from, to), way) in graph.arrows.iter().zip(&layout.arrows) {
             for (step, point) in [(from, way.first().unwrap()), (to, way.last().unwrap())] {

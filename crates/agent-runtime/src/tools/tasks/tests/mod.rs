@@ -249,7 +249,7 @@ impl Caller<'_> {
     /// Both phases of a call, arguments checked before. The name is the contract's without `agent.`.
     async fn output(&self, name: &str, arguments: Value) -> ToolOutput {
         let tool = self.world.tools.get(&format!("agent.{name}")).unwrap();
-        let arguments = match tool.check_arguments(arguments.as_object().unwrap().clone()) {
+        let arguments = match tool.check_arguments(arguments.as_object().unwrap().clone(), &KnownSecrets::none()) {
             Ok(arguments) => arguments,
             Err(error) => return ToolOutput::failed(error),
         };
@@ -295,7 +295,7 @@ impl Caller<'_> {
 
     /// Counts the run as living, as a run that was started does.
     fn lives(&self, task: &str) -> (Lives, CancellationToken, watch::Sender<RunState>) {
-        let state = RunState { status: RunStatus::Running, left_behind: false, result: None };
+        let state = RunState { status: RunStatus::Running, left_behind: false, end: None };
         let ((sender, state), cancel) = (watch::channel(state), CancellationToken::new());
         let lives = self.run.owned.tasks.workers.lives(WorkerRun {
             agent_id: self.run.agent.id.clone(),
@@ -311,7 +311,7 @@ impl Caller<'_> {
 /// A run that has ended.
 fn ended() -> RunState {
     let result = RunResult::without_work(RunStatus::Aborted, None, None);
-    RunState { status: RunStatus::Aborted, left_behind: false, result: Some(result) }
+    RunState { status: RunStatus::Aborted, left_behind: false, end: Some(result.into()) }
 }
 
 fn new_task(id: &str, steps: &str) -> Value {
