@@ -1,19 +1,18 @@
 //! PERF-6: Tasks in memory, their replay, and commands on disk beside a bare loop that writes and syncs the same bytes.
 
 mod commands;
+mod cpu;
 mod logs;
 mod program;
-
-use std::hint::black_box;
-use std::time::Duration;
 
 use agent_tasks::{Replay, Task};
 use serde::de::IgnoredAny;
 
+use cpu::spent;
+
 use super::definition::Suite;
 use super::series::millis;
 use crate::bench::Bench;
-use crate::clock;
 use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::stats::Samples;
@@ -36,9 +35,6 @@ pub(crate) const CALLS: Suite = Suite {
 const EVENTS_PER_SECOND: f64 = 500_000.0;
 const EDIT_MS: f64 = 5.0;
 const GROWTH: f64 = 1.3;
-const COMMAND_US: f64 = 30.0;
-/// 90 % of the speed of the bare loop.
-const OVER_BARE: f64 = 1.0 / 0.9;
 
 fn measure(bench: &Bench) -> Result<Vec<Row>, BenchError> {
     let mut rows = replay(bench.runs)?;
@@ -47,13 +43,6 @@ fn measure(bench: &Bench) -> Result<Vec<Row>, BenchError> {
     rows.extend(commands::measure(bench.runs)?);
     rows.extend(program::memory(bench)?);
     Ok(rows)
-}
-
-/// The CPU that some work of this process takes.
-fn spent<T>(work: impl FnOnce() -> T) -> Result<(Duration, T), BenchError> {
-    let before = clock::spent_by(std::process::id())?;
-    let result = black_box(work());
-    Ok((clock::spent_by(std::process::id())?.saturating_sub(before), result))
 }
 
 /// The floor parses the same lines as JSON and keeps nothing.

@@ -10,10 +10,8 @@ use std::sync::Arc;
 use crate::step::Step;
 use agent_protocol::task::{Moment, StepCounts, StepId, StepStatus};
 
+pub(crate) use slots::Slot;
 use slots::Slots;
-
-/// The place of a step: steps are numbered in the order in which they were added. A place is never given twice.
-pub(crate) type Slot = u32;
 
 /// One place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

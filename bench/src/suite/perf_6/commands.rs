@@ -10,11 +10,15 @@ use agent_task_store::{Actor, NewTask, Stamp, TaskStore};
 use agent_tasks::{Moment, PoolId, StepStatus, TaskId, WalName, Worker};
 use agent_testkit::scratch;
 
-use super::{COMMAND_US, OVER_BARE, logs, spent};
+use super::cpu::spent;
+use super::logs;
 use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::stats::Samples;
 
+const COMMAND_US: f64 = 30.0;
+/// 90 % of the speed of the bare loop.
+const OVER_BARE: f64 = 1.0 / 0.9;
 /// Steps of the Task, each claimed and completed.
 const STEPS: usize = 500;
 const COMMANDS: f64 = 2.0 * STEPS as f64;

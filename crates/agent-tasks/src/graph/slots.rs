@@ -1,6 +1,7 @@
 //! A set of places: a bit for each, so that a step changes its state without looking for anything, however many there are.
 
-use super::Slot;
+/// The place of a step: steps are numbered in the order in which they were added. A place is never given twice.
+pub(crate) type Slot = u32;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Slots {
