@@ -84,10 +84,13 @@ impl Ties {
         search.tell_guesses();
         let is_known = interpreter.is_none() && !search.ties.files.is_empty() && !search.is_writable(program);
         if is_known && printers::only_prints(called, program) {
-            // What the words look like is still told where it is somebody's secret.
-            search.ties.files.truncate(1);
-            search.ties.folders.clear();
-            search.ties.untied = None;
+            // Nothing is made of its words: what they name as they are is still told where it is somebody's secret.
+            let Self { files, folders, named, guessed, untied } = &mut search.ties;
+            files.truncate(1);
+            folders.clear();
+            named.retain(|target| !guessed.contains(&target.resolved));
+            guessed.clear();
+            *untied = None;
             return search.ties;
         }
         for folder in path_var.into_iter().flat_map(env::split_paths) {

@@ -18,7 +18,7 @@ const MAX_NAMES: usize = 1000;
 /// So many files are named.
 const MAX_NEAR: usize = 5;
 /// Endings of files that somebody may have written hooks into.
-const ENDINGS: [&str; 8] = ["json", "json5", "jsonc", "toml", "txt", "yaml", "yml", ""];
+const ENDINGS: [&str; 9] = ["json", "json.txt", "json5", "jsonc", "toml", "txt", "yaml", "yml", ""];
 
 /// What lies in home and is nearly the file of hooks, one line each: it is not read, and what it forbids is not forbidden. Where hooks
 /// are switched off nobody counts on them.
