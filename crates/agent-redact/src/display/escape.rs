@@ -107,6 +107,9 @@ pub(super) fn escape(text: &str, strictness: Strictness) -> Cow<'_, str> {
     if out == text { Cow::Borrowed(text) } else { Cow::Owned(out) }
 }
 
+/// What is drawn like a slash: in a name it would seem to end that of a folder.
+pub(super) const FALSE_SLASHES: [char; 3] = ['\u{2044}', '\u{2215}', '\u{29f8}'];
+
 /// Printable ASCII is nearly everything; it needs no look at its neighbours, but for what could be taken for an escape.
 fn is_plain(byte: u8, strictness: Strictness) -> bool {
     match byte {
@@ -128,7 +131,8 @@ fn stays(c: char, before: Option<char>, after: Option<char>, strictness: Strictn
             let begins_note = c == '…' && before == Some('[');
             let moves = strictness == Strictness::Ordered && is_rtl(c);
             let is_tab = strictness == Strictness::Prompt && c == TAB;
-            !begins_note && !moves && !is_tab && is_seen_after(c, before)
+            let is_false_slash = strictness.is_word() && FALSE_SLASHES.contains(&c);
+            !begins_note && !moves && !is_tab && !is_false_slash && is_seen_after(c, before)
         }
         Class::Control => match c {
             '\n' => !strictness.is_word(),

@@ -4,7 +4,7 @@ use super::{
     bidi::{is_rtl, reorders},
     class::{Class, class, is_seen_after},
     composed::Letter,
-    escape::escape_word,
+    escape::{FALSE_SLASHES, escape_word},
 };
 
 /// An argument list in shell-like quoting: a POSIX shell with `$'…'` (bash, zsh, ksh) reads the very same words back
@@ -113,13 +113,13 @@ fn is_bare(word: &str, first: bool) -> bool {
 /// What can be taken for a single quote, which would seem to end a word, for a backslash, which would seem to escape one, or for
 /// a slash, which would seem to name a folder: the confusables of all three, and accents drawn like a quote.
 fn is_false_sign(c: char) -> bool {
-    matches!(c, '\u{b4}' | '\u{2b9}'..='\u{2bf}' | '\u{2c8}' | '\u{2ca}' | '\u{2cb}' | '\u{2ee}' | '\u{2f4}'
+    FALSE_SLASHES.contains(&c)
+        || matches!(c, '\u{b4}' | '\u{2b9}'..='\u{2bf}' | '\u{2c8}' | '\u{2ca}' | '\u{2cb}' | '\u{2ee}' | '\u{2f4}'
         | '\u{30d}' | '\u{312}'..='\u{315}' | '\u{343}' | '\u{374}' | '\u{384}' | '\u{55a}' | '\u{55d}'
         | '\u{5f3}' | '\u{5f4}' | '\u{7f4}' | '\u{7f5}' | '\u{144a}' | '\u{16cc}' | '\u{1fbd}' | '\u{1fbf}'
         | '\u{1fef}' | '\u{1ffd}' | '\u{1ffe}' | '\u{2018}'..='\u{201f}' | '\u{2032}'..='\u{2037}'
         | '\u{275b}'..='\u{275e}' | '\u{a78b}' | '\u{a78c}' | '\u{ff02}' | '\u{ff07}' | '\u{ff40}'
         | '\u{16f51}' | '\u{16f52}'
-        | '\u{2044}' | '\u{2215}' | '\u{29f8}'
         | '\u{2216}' | '\u{29f5}' | '\u{29f9}' | '\u{fe68}' | '\u{ff3c}')
 }
 
