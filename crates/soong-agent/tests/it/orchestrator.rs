@@ -1,8 +1,12 @@
 //! `run --orchestrator`, and agent definitions as people meet them.
 
-use agent_testkit::{Call, Reply};
-use serde_json::json;
+use std::fs;
 
+use agent_testkit::{Call, Reply};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::process::Running;
 use crate::support::{World, calls};
 
 /// The pool of the packaged configuration.
@@ -124,4 +128,78 @@ fn the_examples_of_the_page() {
     let shown = said.replace(&world.home.home.canonicalize().unwrap().display().to_string(), "/home/u/.soong-agent");
     let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/agents.md");
     assert!(std::fs::read_to_string(docs).unwrap().contains(shown.trim_end()), "{shown}");
+}
+
+fn task(tool: &str, arguments: Value) -> Call {
+    let mut arguments = arguments;
+    arguments["task_id"] = "parser".into();
+    Call::new(format!("agent.task_{tool}"), arguments)
+}
+
+/// TSK-9, TSK-13, TSK-15, TSK-16, TSK-7, WAL-2, WAL-5, TBD-1: a Task from its beginning to its end. It is made, edited, asked about, and
+/// its process is killed in the middle of the work; what was acknowledged is what the next run's board shows, and that run ends it.
+#[test]
+fn a_task_from_end_to_end() {
+    for world in World::each("cli_task") {
+        world.configure(POOL);
+        let steps = json!([
+            {"step_id": "tests", "title": "Write the tests"},
+            {"step_id": "code", "title": "Write the code", "depends_on_step_ids": ["tests"]},
+        ]);
+        let create =
+            json!({"wal_name": "parser", "title": "A new parser", "summary": "In a crate of its own.", "steps": steps});
+        let notes = json!({"step_id": "notes", "title": "Write the notes", "required": false});
+        let done = json!({"step_id": "tests", "status": "completed", "result_summary": "Twelve of them."});
+        world.server.script([
+            calls(task("create", create)),
+            calls(task("update", json!({"operations": [{"op": "add_step", "step": notes}]}))),
+            calls(task("update_step", done)),
+            calls(task("query_steps", json!({"statuses": ["ready"]}))),
+            Reply::hang(),
+        ]);
+        let running = Running::start(world.agent(["run", "--orchestrator", "A new parser, please."]));
+        world.is_answering(4);
+        let ready = world.server.requests()[4].messages().last().unwrap().to_string();
+        assert!(ready.contains("code") && ready.contains("notes") && !ready.contains("Write the tests"), "{ready}");
+        running.signal(Signal::KILL);
+        assert_eq!(running.ends().code, -9);
+        let session = &world.sessions()[0];
+        let log = world.home.project.join(format!(".soong-agent/tasks/{session}/parser.wal.jsonl"));
+        let types = || {
+            let log = fs::read_to_string(&log).unwrap();
+            let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            lines.map(|line| line["event_type"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let before = types();
+        let shown = world.run(&["tasks", session]).exits(0).stdout;
+        for row in
+            ["running  parser  A new parser\n", "result: Twelve of them.\n", "ready", "Write the notes (optional"]
+        {
+            assert!(shown.contains(row), "{row:?} is missing in:\n{shown}");
+        }
+
+        let code = json!({"step_id": "code", "status": "completed", "result_summary": "All tests pass."});
+        world.server.script([
+            calls(task("update_step", code)),
+            calls(task("complete", json!({"result_summary": "The parser is there."}))),
+            Reply::text("Done."),
+        ]);
+        let first = world.server.request_count();
+        world.run(&["run", "--orchestrator", "--session-id", session, "Go on."]).exits(0).answers("Done.");
+        let board = world.server.requests()[first].body.to_string();
+        assert!(board.contains("<task_board>") && board.contains("Write the code"), "{board}");
+        let after = types();
+        assert_eq!(after[..before.len()], before, "what was acknowledged is still there, and nothing was done twice");
+        let added = ["task_step_completed", "task_completed"];
+        assert_eq!(
+            after[before.len()..].iter().filter(|it| it.ends_with("completed")).count(),
+            added.len(),
+            "{after:?}"
+        );
+        assert_eq!(after.last().unwrap(), "task_completed");
+        let shown = world.run(&["tasks", session]).exits(0).stdout;
+        assert!(shown.starts_with("completed  parser  A new parser\n") && shown.contains("cancelled"), "{shown}");
+        world.run(&["tasks", session, "--svg", "parser.svg"]).exits(0);
+        assert!(world.file("parser.svg").unwrap().contains("Write the code"));
+    }
 }
