@@ -33,7 +33,7 @@ fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
-/// WAL-1, WAL-7: the 17 event types of the contract, each with exactly its payload's keys, on lines of exactly ten fields.
+/// TSK-1, WAL-1, WAL-7: the 17 event types of the contract, each with exactly its payload's keys, on lines of exactly ten fields.
 #[test]
 fn the_contracts_event_types_and_keys() {
     let golden = [
