@@ -30,12 +30,12 @@ fn what_is_missing_is_noticed() {
     let mut model = Model::default();
     let mut store = work::open(&tasks, Number(1));
     let (mut whole, mut part, mut lost, mut noticed) = (0, 0, 0, 0);
-    for number in (2..=60).map(Number) {
+    for number in (2..=30).map(Number) {
         let before: BTreeMap<_, _> = sizes(&tasks);
         work::execute(&mut store, number);
         for (name, len) in sizes(&tasks) {
             let acknowledged = before.get(&name).copied().unwrap_or_default();
-            for cut in (acknowledged..=len).step_by(61).chain([acknowledged, len]).filter(|_| len > acknowledged) {
+            for cut in (acknowledged..=len).step_by(173).chain([acknowledged, len]).filter(|_| len > acknowledged) {
                 let (path, mut model) = (cut_copy(&tasks, &copy, &name, cut), model.clone());
                 match model.check(&copy, Some(number), Number(1)).unwrap().0 {
                     InFlight::Whole => whole += 1,
@@ -52,13 +52,14 @@ fn what_is_missing_is_noticed() {
             let lines: Vec<usize> = (0..acknowledged).filter(|at| bytes[*at] == b'\n').collect();
             if let [.., last, _] = lines[..] {
                 cut_copy(&tasks, &copy, &name, last + 1);
-                noticed += usize::from(model.clone().check(&copy, Some(number), Number(1)).is_err());
-                assert!(model.clone().check(&copy, Some(number), Number(1)).is_err(), "{name} {number:?}");
+                let checked = model.clone().check(&copy, Some(number), Number(1));
+                assert!(checked.is_err(), "{name} {number:?}: {checked:?}");
+                noticed += 1;
             }
         }
         model.done(number);
     }
-    assert!(whole > 50 && part > 20 && lost > 50 && noticed > 50, "{whole} {part} {lost} {noticed}");
+    assert!(whole > 20 && part > 5 && lost > 20 && noticed > 20, "{whole} {part} {lost} {noticed}");
     fs::remove_dir_all(&folder).unwrap();
 }
 
