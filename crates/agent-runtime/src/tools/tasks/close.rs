@@ -36,12 +36,12 @@ pub(super) struct CancelInput {
 }
 
 macro_rules! ends {
-    ($($tool:ident, $input:ident, $name:literal, $words:ident;)*) => {$(
+    ($($tool:ident($input:ident, $words:ident) { $name:item })*) => {$(
         pub(super) struct $tool;
 
         impl TaskTool for $tool {
             type Input = $input;
-            const NAME: &'static str = $name;
+            $name
             const ROLES: ToolRoles = ORCHESTRATOR;
             const CLASS: ToolClass = ToolClass::Ordered;
 
@@ -57,9 +57,15 @@ macro_rules! ends {
 }
 
 ends! {
-    Complete, CompleteInput, "agent.task_complete", result_summary;
-    Fail, FailInput, "agent.task_fail", reason;
-    Cancel, CancelInput, "agent.task_cancel", reason;
+    Complete(CompleteInput, result_summary) {
+        const NAME: &'static str = "agent.task_complete";
+    }
+    Fail(FailInput, reason) {
+        const NAME: &'static str = "agent.task_fail";
+    }
+    Cancel(CancelInput, reason) {
+        const NAME: &'static str = "agent.task_cancel";
+    }
 }
 
 async fn end(name: &str, task_id: String, end: TaskChange, context: CallContext) -> Result<ToolOutput, ErrorPayload> {

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::ids;
+use super::query_steps::QuerySteps;
 use super::show::{self, Room};
 use super::task_tool::{BOTH, TaskTool, invalid};
 
@@ -42,7 +43,8 @@ impl TaskTool for Get {
             let look = TaskLook { include_terminal: input.include_terminal_steps, limit: MOST_STEPS };
             let found = context.tasks.get(task_id, look).await?;
             let line = show::line(&found.task.task);
-            let result = show::with_task(&found, look.include_terminal, Room::of(&context)).stored(&context).await;
+            let (terminal, room) = (look.include_terminal, Room::of(&context));
+            let result = show::with_task(&found, terminal, QuerySteps::NAME, room).stored(&context).await;
             Ok(ToolOutput::value(result).summary(line))
         }
         .boxed()

@@ -93,8 +93,8 @@ pub(super) fn with_step(written_: &TaskWritten, room: Room) -> Shown {
     Shown { result, whole }
 }
 
-/// A Task with as many of its steps as there is room for.
-pub(super) fn with_task(found: &TaskSteps, include_terminal: bool, room: Room) -> Shown {
+/// A Task with as many of its steps as there is room for; the tool `lists_more` lists the others.
+pub(super) fn with_task(found: &TaskSteps, include_terminal: bool, lists_more: &str, room: Room) -> Shown {
     let (task, head_cut) = header(&found.task, &room.share(2));
     let mut result = Object::from_iter([("task".to_owned(), task.into())]);
     let filled = fill(&found.steps, &room.beside(json_len(&json!(result))));
@@ -108,7 +108,7 @@ pub(super) fn with_task(found: &TaskSteps, include_terminal: bool, room: Room) -
     if shown < found.total {
         let all = if include_terminal { ", include_terminal_steps true" } else { "" };
         result.insert("next_offset".to_owned(), shown.into());
-        result.insert("next".to_owned(), format!("agent.task_query_steps, offset {shown}{all}").into());
+        result.insert("next".to_owned(), format!("{lists_more}, offset {shown}{all}").into());
     }
     Shown { result, whole }
 }
