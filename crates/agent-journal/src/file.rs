@@ -29,11 +29,12 @@ pub trait Medium: fmt::Debug + Send {
     /// The file has its old length.
     fn cut(&mut self, len: u64) -> io::Result<()>;
 
-    /// Whether the file still lies where it was opened: what is written to a removed file is lost.
+    /// Whether the file still lies where it was opened, and has just these many bytes: what is written to a removed file is lost, and
+    /// behind lines of somebody else it makes no log.
     ///
     /// # Errors
     /// It cannot be found out.
-    fn is_in_place(&self) -> io::Result<bool>;
+    fn is_in_place(&self, len: u64) -> io::Result<bool>;
 }
 
 /// A file that is opened for appending.
@@ -78,8 +79,11 @@ impl Medium for AppendFile {
         self.file.set_len(len)
     }
 
-    fn is_in_place(&self) -> io::Result<bool> {
+    fn is_in_place(&self, len: u64) -> io::Result<bool> {
         let open = self.file.metadata()?;
+        if open.len() != len {
+            return Ok(false);
+        }
         match fs::metadata(&self.path) {
             Ok(there) => Ok((open.dev(), open.ino()) == (there.dev(), there.ino())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),

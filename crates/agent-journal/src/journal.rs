@@ -87,9 +87,11 @@ impl Journal {
         if let Some(why) = &self.broken {
             return Err(JournalError::Broken { path: self.path.clone(), why: why.clone() });
         }
-        let in_place = self.medium.is_in_place().map_err(|source| io_error("look for", &self.path, source))?;
+        let in_place = self.medium.is_in_place(self.len).map_err(|source| io_error("look for", &self.path, source))?;
         if !in_place {
-            return Err(self.gives_up("it was moved or removed while it was in use".to_owned()));
+            return Err(
+                self.gives_up("it was moved, removed or changed by somebody else while it was in use".to_owned())
+            );
         }
         let written = self.medium.write(lines).map_err(|source| io_error("write to", &self.path, source));
         let synced = written.and_then(|()| self.medium.sync().map_err(|source| io_error("sync", &self.path, source)));

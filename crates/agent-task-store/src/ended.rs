@@ -8,7 +8,7 @@ use agent_tasks::{Replay, ReplayError, Task, TaskId, TaskStatus};
 
 use crate::error::TaskError;
 use crate::folder::{self, LogFile};
-use crate::store::{TaskStore, end_of, first_task_id};
+use crate::store::{TaskStore, beginning, end_of};
 
 /// A log that was read.
 #[derive(Debug)]
@@ -45,22 +45,23 @@ pub fn ended(
     let mut wanted = logs.filter(wanted).skip(offset);
     let page: Vec<LogFile> = wanted.by_ref().take(limit).collect();
     let more = wanted.next().is_some();
-    let tasks = page.into_iter().map(|log| EndedTask { task: read(&log.path), path: log.path });
+    let tasks =
+        page.into_iter().map(|log| EndedTask { task: read_task(&log.path, store.session_id()), path: log.path });
     Ok(EndedPage { tasks: tasks.collect(), more })
 }
 
-/// The newest ended Task with this id (TSK-2).
+/// The ended Task with this id that was made last (TSK-2).
 ///
 /// # Errors
 /// [`TaskError`]: there is none, or its log makes no Task.
-pub fn find_ended(folder: &Path, task_id: &TaskId) -> Result<Task, TaskError> {
-    for log in folder::logs(folder)? {
-        if first_task_id(&log.path).as_ref() == Some(task_id) {
-            let task = read(&log.path);
-            return task.map_err(|why| TaskError::Unavailable { task_id: task_id.clone(), why });
-        }
-    }
-    Err(TaskError::NotFound(task_id.clone()))
+pub fn find_ended(store: &TaskStore, task_id: &TaskId) -> Result<Task, TaskError> {
+    let logs = folder::logs(store.folder())?.into_iter();
+    let of_task = logs.filter_map(|log| Some((beginning(&log.path).filter(|it| it.task_id == *task_id)?, log)));
+    let (_, log) = of_task
+        .max_by(|(one, a), (other, b)| one.created_at.cmp(&other.created_at).then(a.modified.cmp(&b.modified)))
+        .ok_or_else(|| TaskError::NotFound(task_id.clone()))?;
+    let task = read_task(&log.path, store.session_id());
+    task.map_err(|why| TaskError::Unavailable { task_id: task_id.clone(), why })
 }
 
 /// All Tasks of a session as their logs say, the newest first. Nothing is locked and nothing is changed: another process may be
@@ -83,10 +84,6 @@ pub fn read_task(path: &Path, session_id: &SessionId) -> Result<Task, String> {
 
 pub(crate) fn of_session((of, task): (SessionId, Task), session_id: &SessionId) -> Result<Task, String> {
     if of == *session_id { Ok(task) } else { Err(format!("it belongs to session {of}")) }
-}
-
-fn read(path: &Path) -> Result<Task, String> {
-    replay(path).map(|(_, task)| task)
 }
 
 fn replay(path: &Path) -> Result<(SessionId, Task), String> {

@@ -131,12 +131,12 @@ impl TaskStore {
             recent: RecentChanges::new(recent_changes),
         };
         let mut recovered = Vec::new();
-        // The oldest first, so that of two with one id the older one is the Task.
-        for log in folder::logs(folder)?.into_iter().rev() {
-            // Where that cannot be seen, all of it is read.
-            if end_of(&log.path).is_some() {
-                continue;
-            }
+        // Where it cannot be seen that a Task has ended, all of its log is read.
+        let open = folder::logs(folder)?.into_iter().filter(|log| end_of(&log.path).is_none());
+        let mut logs: Vec<_> = open.map(|log| (beginning(&log.path).map(|it| it.created_at), log)).collect();
+        // In the order in which they were made, so that of two with one id it is always the same that is the Task.
+        logs.sort_by(|(one, a), (other, b)| (one.is_none(), one, &a.name).cmp(&(other.is_none(), other, &b.name)));
+        for (_, log) in logs {
             match store.take_up(&log.path, stamp) {
                 Ok(None) => {}
                 Ok(Some(recovery)) => recovered.push(Recovered { path: log.path, recovery }),
@@ -168,6 +168,12 @@ impl TaskStore {
         self.recent.note(&task_id, settled.iter().map(|line| &line.event));
         self.active.insert(task_id.clone(), log);
         Ok(Some(Recovery::Replayed { task_id, lines, torn, settled }))
+    }
+
+    /// The session.
+    #[must_use]
+    pub fn session_id(&self) -> &SessionId {
+        &self.session_id
     }
 
     /// The folder of the session's logs.
@@ -217,6 +223,10 @@ impl TaskStore {
     pub fn create(&mut self, new: NewTask, actor: &Actor, stamp: &Stamp<'_>) -> Result<Created, TaskError> {
         if self.active.contains_key(&new.task_id) {
             return Err(TaskError::Exists(new.task_id));
+        }
+        // Once its log can be read again there would be two.
+        if let Some(log) = self.unavailable.values().find(|log| log.task_id.as_ref() == Some(&new.task_id)) {
+            return Err(TaskError::Unavailable { task_id: new.task_id, why: log.why.clone() });
         }
         let wal_path = self.shown(&new.wal_name);
         let path = folder::path_of(&self.folder, &new.wal_name);
@@ -299,22 +309,31 @@ impl TaskStore {
 
 fn failed(path: &Path, error: &OpenError) -> Unavailable {
     let (kind, line) = error.details();
-    Unavailable { task_id: first_task_id(path), kind, line, why: error.to_string() }
+    Unavailable { task_id: beginning(path).map(|it| it.task_id), kind, line, why: error.to_string() }
 }
 
-/// The Task that a log's first line names, whatever comes after it.
-pub(crate) fn first_task_id(path: &Path) -> Option<TaskId> {
-    let mut task_id = None;
+/// What a log's first line says, whatever comes after it.
+pub(crate) struct Beginning {
+    pub(crate) task_id: TaskId,
+    /// When the Task was made, as it stands there: such texts are in order as their times are.
+    pub(crate) created_at: String,
+}
+
+pub(crate) fn beginning(path: &Path) -> Option<Beginning> {
+    let mut beginning = None;
     // One line is enough: the second one ends the reading.
     let _ = agent_journal::read(path, |line| {
-        if task_id.is_some() {
+        if beginning.is_some() {
             return Err(());
         }
         let line: serde_json::Value = serde_json::from_str(line).map_err(drop)?;
-        task_id = line.get("task_id").and_then(|id| TaskId::parse(id.as_str()?).ok());
-        task_id.is_some().then_some(()).ok_or(())
+        let text = |field: &str| line.get(field)?.as_str();
+        let task_id = text("task_id").and_then(|id| TaskId::parse(id).ok());
+        let created_at = text("created_at").unwrap_or_default().to_owned();
+        beginning = task_id.map(|task_id| Beginning { task_id, created_at });
+        beginning.is_some().then_some(()).ok_or(())
     });
-    task_id
+    beginning
 }
 
 /// How the Task of a log has ended, as its last line says. None where it has not, or where that line is not seen.

@@ -327,12 +327,28 @@ proptest! {
     /// FND-14, PERF-5: what is let go of changes no request that fits the window: its messages are the same but for the marker's words.
     #[test]
     fn what_is_let_go_of_is_in_no_request(items in prop::collection::vec(item(), 1..60), end in 50_u64..600) {
-        let mut whole = path(&items).without_what_is_covered();
+        requests_are_the_same(&items, end)?;
+    }
+}
+
+/// FND-14: an earlier summary that is let go of behind the border of the last one leaves no gap.
+#[test]
+fn an_earlier_summary_is_no_gap() {
+    let (skill, summary) = (Item::Skill, |kept| Item::Compaction(kept, false));
+    let calls = Item::Calls(vec![109, 48, 104, 31]);
+    let items = [skill(0, 13), Item::Imported, skill(0, 68), summary(0), calls, Item::Imported, summary(2)];
+    requests_are_the_same(&items, 50).unwrap();
+}
+
+fn requests_are_the_same(items: &[Item], end: u64) -> Result<(), TestCaseError> {
+    {
+        let mut whole = path(items).without_what_is_covered();
         let mut part = whole.clone().without_the_oldest(Memory { results: 100_000, pinned: 100_000, ..memory(end) });
         let content = vec![words(3)];
         let (node_id, token_count) = (NodeId::parse("node_now").unwrap(), TokenCounter.message(&content));
         let (role, node_type, metadata) = (Role::User, NodeType::Message, Object::new());
-        let message = NodeDraft { node_id, parent_id: None, role, node_type, content: content.into(), metadata, token_count };
+        let message =
+            NodeDraft { node_id, parent_id: None, role, node_type, content: content.into(), metadata, token_count };
         whole.push(&message);
         part.push(&message);
         let sources = sources(100_000);
@@ -347,8 +363,11 @@ proptest! {
             request.messages.iter().filter(is_marker).cloned().collect::<Vec<_>>()
         };
         prop_assert_eq!(shown(&before.0), shown(&after.0));
-        let counts = |report: &crate::ContextReport| (report.nodes_in, report.nodes_out, report.turns_out, report.turns_summarised);
+        let counts = |report: &crate::ContextReport| {
+            (report.nodes_in, report.nodes_out, report.turns_out, report.turns_summarised)
+        };
         prop_assert_eq!(counts(&before.1), counts(&after.1));
         prop_assert_eq!(before.1.marker.is_some(), after.1.marker.is_some());
     }
+    Ok(())
 }

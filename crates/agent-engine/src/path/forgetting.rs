@@ -1,6 +1,6 @@
 //! What a path lets go of as it is handed from one run to the next, as if it had not been loaded: no request needs it any more.
 
-use agent_protocol::{ContentBlock, NodeId, Role};
+use agent_protocol::{ContentBlock, NodeId, NodeType, Role};
 
 use super::{Compaction, Group, Omitted, PINNED, Path, PathNode};
 use crate::marks::keys;
@@ -104,8 +104,14 @@ impl Path {
         let covered = compaction.as_ref().map_or(0, |compaction| compaction.first_kept);
         let knows_gap = self.omitted.nodes > 0 && compaction.as_ref().is_none_or(|compaction| !compaction.is_loaded);
         let first = gone.iter().copied().find(|index| *index >= covered).or(gone.first().copied()).unwrap_or(last);
+        // An earlier summary and a skill that has lost its room are no turns: with them nothing was said that is missing.
+        let is_said = |index: usize| {
+            let node = &self.nodes[index];
+            node.mark.is_none() && node.node_type != NodeType::Compaction
+        };
         let is_past_summary = compaction.as_ref().is_some_and(|known| {
-            gone.iter().any(|index| *index >= known.first_kept) || self.omitted.is_past_summary && !known.is_loaded
+            gone.iter().any(|index| *index >= known.first_kept && is_said(*index))
+                || self.omitted.is_past_summary && !known.is_loaded
         });
         self.omitted = Omitted {
             nodes: self.omitted.nodes + gone.len(),
@@ -128,9 +134,9 @@ impl Path {
         let moved_compaction = |compaction: Compaction| {
             let at = moved(compaction.at)?;
             // Where some of the kept part went, what is loaded of it begins behind that.
-            let (first_kept, is_loaded) = match moved(compaction.first_kept) {
-                Some(first_kept) if !omitted.is_past_summary => (first_kept, compaction.is_loaded),
-                _ => (omitted.pinned, false),
+            let (first_kept, is_loaded) = match omitted.is_past_summary {
+                false => (before(compaction.first_kept), compaction.is_loaded),
+                true => (omitted.pinned, false),
             };
             Some(Compaction { at, first_kept, is_loaded, ..compaction })
         };

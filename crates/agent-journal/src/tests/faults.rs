@@ -44,7 +44,7 @@ impl Medium for Failing {
         Ok(())
     }
 
-    fn is_in_place(&self) -> io::Result<bool> {
+    fn is_in_place(&self, _: u64) -> io::Result<bool> {
         Ok(true)
     }
 }

@@ -68,6 +68,21 @@ fn lines_stay_whole() {
     assert_eq!(fs::metadata(&path).unwrap().size(), journal.into_inner().unwrap().0.len());
 }
 
+/// WAL-2: what somebody else cut from a log or wrote behind it is noticed before anything is acknowledged on top of it.
+#[test]
+fn a_log_that_is_changed_is_noticed() {
+    for len in [0, 2, 9] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let mut journal = Journal::create(&path, b"{}\n").unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_len(len).unwrap();
+        let error = journal.append(b"{}\n").unwrap_err().to_string();
+        assert!(error.contains("changed by somebody else"), "{error}");
+        assert!(journal.is_broken());
+        assert_eq!(fs::metadata(&path).unwrap().len(), len, "nothing was written");
+    }
+}
+
 /// WAL-2: what is written to a log that was moved or removed is lost; so it is not acknowledged.
 #[test]
 fn a_log_that_is_gone_is_noticed() {
@@ -81,7 +96,7 @@ fn a_log_that_is_gone_is_noticed() {
         }
         for _ in 0..2 {
             let error = journal.append(b"{}\n").unwrap_err().to_string();
-            assert!(error.contains("moved or removed"), "{error}");
+            assert!(error.contains("moved, removed or changed"), "{error}");
         }
         assert!(journal.is_broken());
         assert_eq!(lines(&folder.path().join("b.jsonl")), ["{}"]);

@@ -1,6 +1,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use agent_protocol::ErrorCode;
 use agent_tasks::{Command, StepStatus, Task};
 
 use super::{Place, claim, session, set, task_id};
@@ -109,6 +110,50 @@ fn two_logs_with_one_id() {
     assert!(failed.why.ends_with("has the same task_id"), "{}", failed.why);
 }
 
+/// TSK-2: of two logs with one id it is always the same that is the Task, whichever was written last; no third one is made, nor one in
+/// the place of a log that cannot be read.
+#[test]
+fn an_id_stays_with_its_log() {
+    let place = Place::new();
+    let (mut store, _) = place.open();
+    place.create(&mut store, "one", "a");
+    place.create(&mut store, "damaged", "a");
+    drop(store);
+    let copied =
+        fs::read_to_string(place.log("one")).unwrap().replace(r#""created_at":"1970"#, r#""created_at":"1971"#);
+    fs::write(place.log("copy"), copied).unwrap();
+    let log = fs::read_to_string(place.log("damaged")).unwrap().replace(r#""wal_seq":2"#, r#""wal_seq":7"#);
+    fs::write(place.log("damaged"), log).unwrap();
+    for written_last in ["one", "copy", "one"] {
+        let log = fs::File::options().append(true).open(place.log(written_last)).unwrap();
+        log.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(60)).unwrap();
+        let (mut store, _) = place.open();
+        assert_eq!(only(&store).unwrap().wal_path(), "tasks/sess_1/one.wal.jsonl", "{written_last}");
+        for (id, code) in [("one", ErrorCode::ValidationError), ("damaged", ErrorCode::TaskWalUnavailable)] {
+            let new = super::new_task(id, "another", "a");
+            let refused = place.stamped(|stamp| store.create(new, &super::actor(), stamp)).unwrap_err();
+            assert_eq!(refused.code(), code, "{refused}");
+        }
+        assert!(!place.log("another").exists());
+    }
+}
+
+/// TSK-14, WAL-4: a log of another session makes no Task of this one, whether that has ended or not.
+#[test]
+fn logs_of_other_sessions() {
+    let place = Place::new();
+    let (mut store, _) = place.open();
+    place.create(&mut store, "one", "a");
+    place.run(&mut store, "one", &Command::Cancel { reason: None });
+    let foreign = fs::read_to_string(place.log("one")).unwrap().replace("sess_1\"", "sess_2\"");
+    fs::write(place.log("one"), foreign).unwrap();
+    let (store, _) = place.open();
+    let found = crate::find_ended(&store, &task_id("one")).unwrap_err();
+    assert!(found.to_string().contains("belongs to session sess_2"), "{found}");
+    let listed = crate::ended(&store, None, 10, 0).unwrap().tasks;
+    assert!(listed.len() == 1 && listed[0].task.is_err(), "{listed:?}");
+}
+
 /// WAL-2: a log that was removed under its owner takes no more lines, and the Task says so.
 #[test]
 fn a_log_that_is_removed_while_in_use() {
@@ -117,7 +162,7 @@ fn a_log_that_is_removed_while_in_use() {
     place.create(&mut store, "one", "a");
     fs::remove_file(place.log("one")).unwrap();
     let before = only(&store);
-    for words in ["moved or removed", "not available"] {
+    for words in ["moved, removed or changed", "not available"] {
         let refused = place.stamped(|stamp| store.execute(&task_id("one"), &claim(1, "a"), &super::actor(), stamp));
         let error = refused.unwrap_err();
         assert_eq!(error.code(), agent_protocol::ErrorCode::TaskWalUnavailable);

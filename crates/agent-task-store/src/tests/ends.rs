@@ -44,6 +44,6 @@ fn ended_tasks_are_read_where_they_lie() {
     assert_eq!((recovered.len(), store.active().count()), (1, 1));
     let again = super::new_task("one", "one-again", "a b");
     place.stamped(|stamp| store.create(again, &super::actor(), stamp)).unwrap();
-    assert_eq!(find_ended(&place.folder(), &task_id("two")).unwrap().status(), TaskStatus::Failed);
-    assert!(matches!(find_ended(&place.folder(), &task_id("nobody")), Err(TaskError::NotFound(_))));
+    assert_eq!(find_ended(&store, &task_id("two")).unwrap().status(), TaskStatus::Failed);
+    assert!(matches!(find_ended(&store, &task_id("nobody")), Err(TaskError::NotFound(_))));
 }

@@ -127,7 +127,7 @@ fn what_is_refused_writes_nothing() {
     assert_eq!(fs::read(place.log("one")).unwrap(), before);
     place.run(&mut store, "one", &agent_tasks::Command::Cancel { reason: None });
     assert_eq!(store.active().count(), 0, "an ended task leaves the memory");
-    assert_eq!(crate::find_ended(&place.folder(), &task_id("one")).unwrap().status(), TaskStatus::Cancelled);
+    assert_eq!(crate::find_ended(&store, &task_id("one")).unwrap().status(), TaskStatus::Cancelled);
 }
 
 /// TBD-1: the last changes of all Tasks are known, in the order of their times, also after their logs were opened again; those of a Task
