@@ -202,6 +202,8 @@ impl Launch {
             return prelude;
         }
         tasks.open().await;
+        let problems = tasks.problems().await;
+        *self.launcher.services.task_problems.lock().unwrap_or_else(PoisonError::into_inner) = problems;
         Vec::new()
     }
 

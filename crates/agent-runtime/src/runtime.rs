@@ -123,6 +123,7 @@ impl Runtime {
             memory,
             extractor,
             file_problems: Mutex::default(),
+            task_problems: Mutex::default(),
             runs: TaskTracker::new(),
             background,
             stop,
@@ -260,7 +261,10 @@ impl Runtime {
     /// that are nearly some. One line each, for people.
     #[must_use]
     pub fn file_problems(&self) -> Vec<String> {
-        self.0.services.file_problems.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let Services { file_problems, task_problems, .. } = &*self.0.services;
+        let all =
+            [file_problems, task_problems].map(|some| some.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        all.concat()
     }
 
     /// Variables whose values are not replaced where they turn up, since they are too short or too long.

@@ -35,6 +35,8 @@ pub(crate) struct Services {
     pub(crate) extractor: Option<Extractor>,
     /// What was wrong with instruction files and skills when the last run looked at them, one line each.
     pub(crate) file_problems: Mutex<Vec<String>>,
+    /// Logs that made no Task when the Tasks of a session were last opened, one line each.
+    pub(crate) task_problems: Mutex<Vec<String>>,
     /// All runs at work, and work on Tasks that goes on although its call is gone.
     pub(crate) runs: TaskTracker,
     /// What goes on beside the user's runs: summaries, and finding out what to remember.

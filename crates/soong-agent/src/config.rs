@@ -77,12 +77,13 @@ fn server(server: &ServerReport) -> (bool, String) {
 fn page(report: &ConfigReport) -> String {
     let budgets = &report.budgets;
     let mut page = format!(
-        "{} is fine.\n\nModel: {} through {} at {}\nKey: {}\n\nThe context window of {} tokens is shared out like this:\n\
+        "{} {}.\n\nModel: {} through {} at {}\nKey: {}\n\nThe context window of {} tokens is shared out like this:\n\
          {:>9} fixed part: system prompt and tool schemas\n\
          {:>9} reserved for the answer\n\
          {:>9} loaded instructions and catalogs, at most\n\
          {:>9} conversation; beyond that older turns are summarised, or left out\n",
         report.origin,
+        if report.wrong_pools.is_some() { "is fine but for its worker pools" } else { "is fine" },
         report.model,
         report.provider,
         report.base_url,

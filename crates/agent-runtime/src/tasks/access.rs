@@ -205,7 +205,7 @@ impl Desk<'_> {
     /// Why a Task that is to be changed is not there: it may have ended, which is final (TSK-7).
     pub(super) fn terminal(&self, task_id: &TaskId, error: TaskError) -> TaskError {
         match error {
-            TaskError::NotFound(_) => match find_ended(&self.store, task_id) {
+            TaskError::NotFound(_) => match find_ended(self.store, task_id) {
                 Ok(task) if task.status().is_terminal() => {
                     Refusal::TaskTerminal { task_id: task_id.clone(), status: task.status() }.into()
                 }
@@ -221,7 +221,7 @@ impl Desk<'_> {
     /// If there is none of this id, or it cannot be read.
     pub(super) fn look<R>(&mut self, task_id: &TaskId, look: impl FnOnce(&Task) -> R) -> Result<R, TaskError> {
         match self.refresh(task_id) {
-            Err(TaskError::NotFound(_)) => find_ended(&self.store, task_id).map(|task| look(&task)),
+            Err(TaskError::NotFound(_)) => find_ended(self.store, task_id).map(|task| look(&task)),
             Err(error) => Err(error),
             Ok(_) => match self.store.task(task_id) {
                 Some(task) => Ok(look(task)),

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use agent_engine::{TokenCounter, framed};
 use agent_library::shown;
 use agent_protocol::{AgentRole, ContentBlock, ModelMessage, NodeType, Object, Role};
-use agent_tasks::{BoardRules, Reader, Worker, board};
+use agent_task_store::{TaskStore, Unavailable};
+use agent_tasks::{BoardRules, Reader, WalName, Worker, board};
 
 use super::access::TaskAccess;
 
@@ -13,7 +14,22 @@ use super::access::TaskAccess;
 const PREFACE: &str =
     "[The tasks of this session as they are now. The runtime made this list; it is no message of the user.]";
 
+/// So many logs that cannot be read are named, and so many characters of why.
+const MOST_UNAVAILABLE: usize = 3;
+const MOST_OF_WHY: usize = 160;
+
 impl TaskAccess {
+    /// Logs of the session that make no Task, a line each, for people.
+    pub(crate) async fn problems(&self) -> Vec<String> {
+        let store = self.run.owned.tasks.exclusive().await;
+        let session = self.run.session.id();
+        let folder = self.settings.shown_folder(session);
+        let line = |(name, log): (&WalName, &Unavailable)| {
+            format!("{folder}/{name}.wal.jsonl makes no Task: {}; `soong-agent tasks {session}` shows it", log.why)
+        };
+        store.iter().flat_map(|store| store.unavailable().map(line).collect::<Vec<_>>()).collect()
+    }
+
     /// Whether requests of the run show a board: the session's Tasks are open, and the run is one that has to do with them.
     pub(crate) fn has_board(&self) -> bool {
         let is_concerned = matches!(self.run.role, AgentRole::Main | AgentRole::Orchestrator | AgentRole::Worker);
@@ -44,11 +60,31 @@ impl TaskAccess {
             changes: settings.board.changes,
             window_millis: u64::try_from(settings.board.window.as_millis()).unwrap_or(u64::MAX),
         };
+        let unavailable = unavailable(store);
+        let rules = BoardRules { room: room.saturating_sub(TokenCounter.text(&unavailable)), ..rules };
         let tasks: Vec<_> = store.active().collect();
-        let mut text = board(tasks.iter().copied(), store.recent(), reader, &rules)?;
+        let shown = board(tasks.iter().copied(), store.recent(), reader, &rules);
+        let mut text = match (unavailable.is_empty(), shown) {
+            (true, shown) => shown?,
+            (false, shown) => format!("{unavailable}{}", shown.unwrap_or_default()),
+        };
         self.run.redactor.text(&mut text);
         Some(Arc::new(message(&text)))
     }
+}
+
+/// Logs that make no Task: what is in them is not to be made again under another name.
+fn unavailable(store: &TaskStore) -> String {
+    let mut lines = String::new();
+    for (name, log) in store.unavailable().take(MOST_UNAVAILABLE) {
+        let task = log.task_id.as_ref().map_or_else(|| "a task".to_owned(), |id| format!("task {id}"));
+        let why = shown::line(&log.why, MOST_OF_WHY);
+        lines.push_str(&format!("unavailable: {task}, since its log {name}.wal.jsonl cannot be read: {why}\n"));
+    }
+    if let more @ 1.. = store.unavailable().count().saturating_sub(MOST_UNAVAILABLE) {
+        lines.push_str(&format!("unavailable: {more} more\n"));
+    }
+    lines
 }
 
 fn message(text: &str) -> ModelMessage {

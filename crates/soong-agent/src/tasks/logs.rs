@@ -25,7 +25,9 @@ pub(super) fn sessions_of(archive: &TaskArchive, session: Option<&SessionId>) ->
 pub(super) fn all_of_it(damaged: u64) -> Outcome {
     match damaged {
         0 => Ok(Exit::Completed),
-        1 => Err(Failure::failed("one log makes no Task, as marked; the others are not concerned")),
-        more => Err(Failure::failed(format!("{more} logs make no Task, as marked; the others are not concerned"))),
+        1 => Err(Failure::failed("one log cannot be read, as marked above; the other Tasks are as they should be")),
+        more => Err(Failure::failed(format!(
+            "{more} logs cannot be read, as marked above; the other Tasks are as they should be"
+        ))),
     }
 }

@@ -203,3 +203,31 @@ fn a_task_from_end_to_end() {
         assert!(world.file("parser.svg").unwrap().contains("Write the code"));
     }
 }
+
+/// WAL-4, TBD-1: a log that cannot be read is told to the person and to the model, harms no other Task, and its id is not given again.
+#[test]
+fn a_damaged_task_is_told() {
+    let world = World::new("cli_damaged_task");
+    world.configure(POOL);
+    let create = |id: &str| {
+        let steps = json!([{"step_id": "a", "title": "Do it"}]);
+        let new = json!({"task_id": id, "wal_name": format!("{id}-log"), "title": "T", "summary": "", "steps": steps});
+        Call::new("agent.task_create", new)
+    };
+    world.server.script([Reply::empty().calls([create("one"), create("two")]), Reply::text("Made.")]);
+    let session = world.run(&["run", "--orchestrator", "Make them."]).exits(0).session();
+    let log = world.home.project.join(format!(".soong-agent/tasks/{session}/one-log.wal.jsonl"));
+    let whole = fs::read_to_string(&log).unwrap();
+    fs::write(&log, whole.replacen("\n", "\nrubbish\n", 1)).unwrap();
+    let again = json!({"task_id": "one", "wal_name": "again", "title": "T", "summary": "", "steps": []});
+    world.server.script([calls(Call::new("agent.task_create", again)), Reply::text("I see.")]);
+    let first = world.server.request_count();
+    let ended = world.run(&["run", "--orchestrator", "--session-id", &session, "Go on."]).exits(0).answers("I see.");
+    ended.says(&["one-log.wal.jsonl makes no Task", "line 2", &format!("soong-agent tasks {session}")]);
+    let board = world.server.requests()[first].messages().last().unwrap().to_string();
+    for words in ["unavailable: task one, since its log one-log.wal.jsonl cannot be read", "two"] {
+        assert!(board.contains(words), "{words:?} is missing in {board}");
+    }
+    assert!(world.results(first + 1).contains("task_wal_unavailable"));
+    assert_eq!(fs::read_dir(log.parent().unwrap()).unwrap().count(), 2);
+}

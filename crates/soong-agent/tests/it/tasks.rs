@@ -121,7 +121,7 @@ fn a_damaged_log() {
     let (world, mut tasks) = world("tasks_damaged");
     tasks.create("broken", "Broken", &["a"]).damages("broken");
     let words = "broken.wal.jsonl: line 2: wal_seq is 9, and 2 was expected";
-    let ended = world.run(&["tasks"]).exits(1).says(&["one log makes no Task"]);
+    let ended = world.run(&["tasks"]).exits(1).says(&["one log cannot be read"]);
     assert!(
         ended.stdout.contains("\tunavailable\t")
             && ended.stdout.contains(words)
