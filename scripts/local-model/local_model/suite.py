@@ -9,8 +9,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from . import agent, machine, ollama, pins
 from .cache import Cache, cache_root
@@ -23,6 +25,7 @@ PROVIDER_VARIABLE = "SOONG_AGENT_TEST_PROVIDER"
 BASE_URL_VARIABLE = "SOONG_AGENT_TEST_BASE_URL"
 MODEL_VARIABLE = "SOONG_AGENT_TEST_MODEL"
 LIMIT_VARIABLE = "SOONG_AGENT_TEST_LIMIT"
+ROOT_VARIABLE = "SOONG_AGENT_TEST_ROOT"
 OLLAMA_MODEL_VARIABLE = "SOONG_AGENT_TEST_OLLAMA_MODEL"
 
 PROBED = (
@@ -87,9 +90,20 @@ def _run(argv: Sequence[str], screen: Screen) -> int:
 BRIEF = ("--", "--skip", "a_session_longer_than_its_window")
 
 
+def _plain_root(environ: Mapping[str, str]) -> Path:
+    """A folder whose path a small model copies without a mistake: one with a date in it was written as another date.
+
+    What an earlier suite left in it goes.
+    """
+    root = Path(environ.get("HOME") or str(Path.home())) / ".soong-agent" / "test-runs" / "real-model"
+    shutil.rmtree(root, ignore_errors=True)
+    return root
+
+
 def _test(target: Target, cargo_arguments: Sequence[str]) -> int:
     environ = {
         **os.environ,
+        ROOT_VARIABLE: os.environ.get(ROOT_VARIABLE) or str(_plain_root(os.environ)),
         PROVIDER_VARIABLE: target.provider,
         BASE_URL_VARIABLE: target.base_url,
         MODEL_VARIABLE: target.model,
