@@ -341,33 +341,29 @@ fn an_earlier_summary_is_no_gap() {
 }
 
 fn requests_are_the_same(items: &[Item], end: u64) -> Result<(), TestCaseError> {
-    {
-        let mut whole = path(items).without_what_is_covered();
-        let mut part = whole.clone().without_the_oldest(Memory { results: 100_000, pinned: 100_000, ..memory(end) });
-        let content = vec![words(3)];
-        let (node_id, token_count) = (NodeId::parse("node_now").unwrap(), TokenCounter.message(&content));
-        let (role, node_type, metadata) = (Role::User, NodeType::Message, Object::new());
-        let message =
-            NodeDraft { node_id, parent_id: None, role, node_type, content: content.into(), metadata, token_count };
-        whole.push(&message);
-        part.push(&message);
-        let sources = sources(100_000);
-        let first = part.nodes().get(part.omitted().pinned).map(|node| node.node_id.clone()).unwrap();
-        let at = |path: &Path| Window { first_kept: path.position(&first).unwrap(), squeeze: 0 };
-        let compose = |path: &Path| compose(path, &sources, at(path), Calibration::default()).unwrap();
-        let (before, after) = (compose(&whole), compose(&part));
-        let is_marker = |message: &&Arc<ModelMessage>| {
-            message.metadata.get("source_node_type").and_then(serde_json::Value::as_str) != Some("window")
-        };
-        let shown = |request: &agent_protocol::ModelRequest| {
-            request.messages.iter().filter(is_marker).cloned().collect::<Vec<_>>()
-        };
-        prop_assert_eq!(shown(&before.0), shown(&after.0));
-        let counts = |report: &crate::ContextReport| {
-            (report.nodes_in, report.nodes_out, report.turns_out, report.turns_summarised)
-        };
-        prop_assert_eq!(counts(&before.1), counts(&after.1));
-        prop_assert_eq!(before.1.marker.is_some(), after.1.marker.is_some());
-    }
+    let mut whole = path(items).without_what_is_covered();
+    let mut part = whole.clone().without_the_oldest(Memory { results: 100_000, pinned: 100_000, ..memory(end) });
+    let content = vec![words(3)];
+    let (node_id, token_count) = (NodeId::parse("node_now").unwrap(), TokenCounter.message(&content));
+    let (role, node_type, metadata) = (Role::User, NodeType::Message, Object::new());
+    let message =
+        NodeDraft { node_id, parent_id: None, role, node_type, content: content.into(), metadata, token_count };
+    whole.push(&message);
+    part.push(&message);
+    let sources = sources(100_000);
+    let first = part.nodes().get(part.omitted().pinned).map(|node| node.node_id.clone()).unwrap();
+    let at = |path: &Path| Window { first_kept: path.position(&first).unwrap(), squeeze: 0 };
+    let compose = |path: &Path| compose(path, &sources, at(path), Calibration::default()).unwrap();
+    let (before, after) = (compose(&whole), compose(&part));
+    let is_marker = |message: &&Arc<ModelMessage>| {
+        message.metadata.get("source_node_type").and_then(serde_json::Value::as_str) != Some("window")
+    };
+    let shown =
+        |request: &agent_protocol::ModelRequest| request.messages.iter().filter(is_marker).cloned().collect::<Vec<_>>();
+    prop_assert_eq!(shown(&before.0), shown(&after.0));
+    let counts =
+        |report: &crate::ContextReport| (report.nodes_in, report.nodes_out, report.turns_out, report.turns_summarised);
+    prop_assert_eq!(counts(&before.1), counts(&after.1));
+    prop_assert_eq!(before.1.marker.is_some(), after.1.marker.is_some());
     Ok(())
 }

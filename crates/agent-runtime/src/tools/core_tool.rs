@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use agent_policy::Facts;
-use agent_protocol::{
-    ErrorCode, ErrorPayload, Object, Permission, ToolClass, ToolDefinition, ToolRequirement, ToolRoles,
-};
+use agent_protocol::{ErrorCode, ErrorPayload, Object, ToolClass, ToolDefinition, ToolRequirement, ToolRoles};
 use agent_redact::within;
-use agent_tool::{CallContext, Prepared, Tool, ToolOutput, input_schema};
+use agent_tool::{CallContext, Prepared, Tool, ToolOutput};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use tokio::task::spawn_blocking;
+
+use super::arguments;
 
 /// A tool that changes nothing outside and asks nobody, but changes what the model knows: its calls keep their order
 /// (RUN-11).
@@ -44,16 +43,7 @@ pub(super) struct Core<T> {
 
 impl<T: CoreTool> Core<T> {
     pub(super) fn shared(tool: T) -> Arc<dyn Tool> {
-        let input = input_schema::<T::Input>();
-        let definition = ToolDefinition {
-            name: T::NAME.to_owned(),
-            description: input.description,
-            input_schema: input.schema,
-            permission: Permission::Readonly,
-            tags: T::TAGS.iter().map(|tag| (*tag).to_owned()).collect(),
-            metadata: Object::new(),
-        };
-        Arc::new(Self { definition, tool: Arc::new(tool) })
+        Arc::new(Self { definition: arguments::definition::<T::Input>(T::NAME, T::TAGS), tool: Arc::new(tool) })
     }
 }
 
@@ -76,10 +66,7 @@ impl<T: CoreTool> Tool for Core<T> {
 
     fn prepare(&self, arguments: Object, context: CallContext) -> BoxFuture<'_, Result<Prepared, ErrorPayload>> {
         async move {
-            let input = serde_json::from_value::<T::Input>(Value::Object(arguments)).map_err(|error| {
-                let message = format!("invalid arguments for {}: {error}", T::NAME);
-                ErrorPayload::new(ErrorCode::ValidationError, message)
-            })?;
+            let input: T::Input = arguments::read(T::NAME, arguments)?;
             let facts = Facts { preview: self.tool.about(&input), ..Facts::default() };
             let tool = Arc::clone(&self.tool);
             let call = Box::new(move || async move { run(tool, input, context).await.into() }.boxed());

@@ -4,6 +4,7 @@
 //! None of them changes anything outside of the session. What one brings is a node after the results of its reply ([`ContextNode`]), which
 //! the model sees in a frame, in the user's place and never in the system part (CTX-3).
 
+mod arguments;
 mod core_tool;
 mod cut;
 mod load_skill;

@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use super::ids;
 use super::show::{self, Room};
-use super::task_tool::{TaskTool, WORKER, invalid};
+use super::task_tool::{TaskTool, WORKER};
+use crate::tools::arguments::invalid;
 
 /// Takes a ready step. It is yours until you set its status with agent.task_update_step; one run takes one step.
 #[derive(Debug, Deserialize, JsonSchema)]

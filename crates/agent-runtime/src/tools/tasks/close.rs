@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use super::ids;
 use super::show::{self, Room};
-use super::task_tool::{ORCHESTRATOR, TaskTool, invalid};
+use super::task_tool::{ORCHESTRATOR, TaskTool};
+use crate::tools::arguments::invalid;
 
 /// Ends a task whose required steps are all completed. Optional steps that nobody began are cancelled.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use super::ids::{self, Wrong};
 use super::show::{self, Room};
 use super::step_input::StepInput;
-use super::task_tool::{ORCHESTRATOR, TaskTool, invalid};
+use super::task_tool::{ORCHESTRATOR, TaskTool};
+use crate::tools::arguments::invalid;
 
 /// Makes a task: steps that workers take when what they depend on is completed.
 #[derive(Debug, Deserialize, JsonSchema)]

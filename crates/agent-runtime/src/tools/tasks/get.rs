@@ -10,7 +10,8 @@ use serde::Deserialize;
 use super::ids;
 use super::query_steps::QuerySteps;
 use super::show::{self, Room};
-use super::task_tool::{BOTH, TaskTool, invalid};
+use super::task_tool::{BOTH, TaskTool};
+use crate::tools::arguments::invalid;
 
 /// More steps than this are read with agent.task_query_steps.
 const MOST_STEPS: usize = 200;

@@ -11,7 +11,8 @@ use serde::Deserialize;
 use super::ids::{self, Wrong};
 use super::show::{self, Room};
 use super::statuses;
-use super::task_tool::{BOTH, TaskTool, invalid};
+use super::task_tool::{BOTH, TaskTool};
+use crate::tools::arguments::invalid;
 
 /// Lists steps of a task. Workers see ready steps that they may claim.
 #[derive(Debug, Deserialize, JsonSchema)]

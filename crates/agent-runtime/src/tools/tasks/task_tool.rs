@@ -4,13 +4,14 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use agent_policy::Facts;
-use agent_protocol::{AgentRole, ErrorCode, ErrorPayload, Object, Permission, ToolClass, ToolDefinition, ToolRoles};
-use agent_tool::{CallContext, Prepared, Tool, ToolOutput, input_schema};
+use agent_protocol::{AgentRole, ErrorPayload, Object, ToolClass, ToolDefinition, ToolRoles};
+use agent_tool::{CallContext, Prepared, Tool, ToolOutput};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+
+use crate::tools::arguments;
 
 /// Who makes, changes and ends Tasks.
 pub(super) const ORCHESTRATOR: ToolRoles = ToolRoles::only(&[AgentRole::Orchestrator]);
@@ -45,16 +46,7 @@ pub(super) struct TaskCall<T> {
 
 impl<T: TaskTool> TaskCall<T> {
     pub(super) fn shared() -> Arc<dyn Tool> {
-        let input = input_schema::<T::Input>();
-        let definition = ToolDefinition {
-            name: T::NAME.to_owned(),
-            description: input.description,
-            input_schema: input.schema,
-            permission: Permission::Readonly,
-            tags: ["agent", "task"].map(str::to_owned).to_vec(),
-            metadata: Object::new(),
-        };
-        Arc::new(Self { definition, tool: PhantomData })
+        Arc::new(Self { definition: arguments::definition::<T::Input>(T::NAME, &["agent", "task"]), tool: PhantomData })
     }
 }
 
@@ -72,18 +64,11 @@ impl<T: TaskTool> Tool for TaskCall<T> {
     }
 
     fn prepare(&self, arguments: Object, context: CallContext) -> BoxFuture<'_, Result<Prepared, ErrorPayload>> {
-        let prepared = serde_json::from_value::<T::Input>(Value::Object(arguments))
-            .map(|input| {
-                let facts = Facts { preview: T::about(&input), ..Facts::default() };
-                let call = Box::new(move || async move { T::run(input, context).await.into() }.boxed());
-                Prepared { facts, call }
-            })
-            .map_err(|error| invalid(T::NAME, &error.to_string()));
+        let prepared = arguments::read(T::NAME, arguments).map(|input| {
+            let facts = Facts { preview: T::about(&input), ..Facts::default() };
+            let call = Box::new(move || async move { T::run(input, context).await.into() }.boxed());
+            Prepared { facts, call }
+        });
         std::future::ready(prepared).boxed()
     }
-}
-
-/// Arguments that do not hold up.
-pub(super) fn invalid(tool: &str, why: &str) -> ErrorPayload {
-    ErrorPayload::new(ErrorCode::ValidationError, format!("invalid arguments for {tool}: {why}"))
 }

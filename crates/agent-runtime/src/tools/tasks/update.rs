@@ -10,7 +10,8 @@ use serde::Deserialize;
 use super::ids;
 use super::operations::OperationInput;
 use super::show::{self, Room};
-use super::task_tool::{ORCHESTRATOR, TaskTool, invalid};
+use super::task_tool::{ORCHESTRATOR, TaskTool};
+use crate::tools::arguments::invalid;
 
 /// Changes a task by operations, in order, all or none.
 #[derive(Debug, Deserialize, JsonSchema)]

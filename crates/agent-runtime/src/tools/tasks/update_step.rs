@@ -11,7 +11,8 @@ use serde::Deserialize;
 use super::ids::{self, Wrong};
 use super::show::{self, Room};
 use super::statuses;
-use super::task_tool::{BOTH, TaskTool, invalid};
+use super::task_tool::{BOTH, TaskTool};
+use crate::tools::arguments::invalid;
 
 /// Sets how far a step is and what came of it. Workers: the step they claimed.
 #[derive(Debug, Deserialize, JsonSchema)]
