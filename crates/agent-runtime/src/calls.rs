@@ -7,7 +7,7 @@ use agent_engine::{BudgetError, Input, Outcome, ResultKind, Verdict};
 use agent_policy::Facts;
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeId, Object, ToolCall, ToolCallId, ToolDescriptor};
 use agent_redact::{KnownSecrets, SecretPatterns, quote_argv, shorten};
-use agent_tool::{CallContext, Fence, Prepared, PreparedCall, ProgressSink, ToolOutput};
+use agent_tool::{CallContext, Fence, NoWorkers, Prepared, PreparedCall, ProgressSink, ToolOutput};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
@@ -208,6 +208,7 @@ impl Calls {
             }),
             versions: run.agent.files.clone(),
             children: Arc::new(children),
+            workers: Arc::new(NoWorkers),
             tasks: Arc::new(tasks),
             loaded: Arc::clone(&self.loaded) as _,
             result_bytes: self.services.settings.result_bytes.min(self.result_room),

@@ -1,14 +1,15 @@
 //! Child agents of a run: started by a call, within their limits, and ended with it (AGT-1, AGT-4, AGT-7).
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent_protocol::{
-    AgentId, AgentRole, ChildAgentCancelRequested, ChildAgentCancelTimeout, ChildAgentCancelled, ChildAgentCompleted,
-    ChildAgentCreated, ChildAgentFailed, ChildCancelReason, ErrorCode, ErrorPayload, EventDraft, Level, NodeId, RunId,
-    RunStatus, ToolCallId,
+    AgentDefinition, AgentDefinitionInfo, AgentId, AgentRole, ChildAgentCancelRequested, ChildAgentCancelTimeout,
+    ChildAgentCancelled, ChildAgentCompleted, ChildAgentCreated, ChildAgentFailed, ChildCancelReason, ContentBlock,
+    ErrorCode, ErrorPayload, EventDraft, Level, NodeId, RunId, RunStatus, ToolCallId, Usage,
 };
-use agent_tool::{ChildAgents, ChildKind, ChildReport, ChildTask, Fence};
+use agent_tool::{ChildAgents, ChildDefinition, ChildKind, ChildReport, ChildTask, Fence, WorkerScope};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +20,7 @@ use crate::run_context::RunContext;
 use crate::run_spec::{ChildWork, Living, RunModel, RunSpec, Seed, StartRuns, StartedRun, Work};
 use crate::run_state::{RunResult, Unanswered};
 use crate::services::Services;
+use crate::sources::unavailable_to_children;
 
 /// Starts the children of one run.
 #[derive(Clone)]
@@ -46,30 +48,34 @@ pub(crate) struct CallChildren {
     pub(crate) before: Option<NodeId>,
 }
 
+/// A child that is about to be started.
+pub(crate) struct ChildStart {
+    pub(crate) agent_id: AgentId,
+    pub(crate) role: AgentRole,
+    pub(crate) seed: Seed,
+    pub(crate) task: Vec<ContentBlock>,
+    pub(crate) definition: Option<Arc<AgentDefinition>>,
+    /// Checked against what its role may have.
+    pub(crate) allowed_tools: Option<HashSet<String>>,
+    /// It is a worker, and sent for this.
+    pub(crate) worker: Option<WorkerScope>,
+    pub(crate) timeout: Option<Duration>,
+}
+
 impl ChildAgents for CallChildren {
     fn run(&self, task: ChildTask) -> BoxFuture<'_, Result<ChildReport, ErrorPayload>> {
         async move {
-            if task.worker.is_some() && self.children.run.role != AgentRole::Orchestrator {
-                let message = "only the Orchestrator has workers";
-                return Err(ErrorPayload::new(ErrorCode::ToolNotAvailable, message));
-            }
             let living = self.children.count()?;
-            let timeout = task.timeout.unwrap_or(self.children.services.settings.children.timeout);
-            let cancel = CancellationToken::new();
-            // Also where this future is dropped, with the run that polls it.
-            let _cancelled_with_the_call = cancel.clone().drop_guard();
-            let fence = self.fence.inner();
-            let (spec, created) = self.prepare(task, living, timeout, (cancel, fence.clone()))?;
-            let child = Child { agent_id: created.child_agent_id.clone(), run_id: created.child_run_id.clone() };
-            self.tell(EventDraft::of(created)).await;
-            let Children { starter, run, .. } = &self.children;
-            let started = starter.start(&run.session, &run.owned, spec);
-            let report = self.wait(&child, &started, timeout).await;
-            // One that did not stop can change nothing from here on.
-            fence.close();
-            Ok(report)
+            let start = self.of_task(task)?;
+            Ok(self.start(start, living).await)
         }
         .boxed()
+    }
+
+    fn definitions(&self) -> Vec<AgentDefinitionInfo> {
+        let services = &self.children.services;
+        let tools = services.fixed.registered().snapshot();
+        services.definitions.list(&|name| unavailable_to_children(&services.settings, &tools, name))
     }
 }
 
@@ -77,6 +83,29 @@ impl ChildAgents for CallChildren {
 struct Child {
     agent_id: AgentId,
     run_id: RunId,
+    definition: String,
+}
+
+impl Child {
+    /// How it ended, or where it was left.
+    fn report(&self, status: RunStatus, result: Option<RunResult>, error: Option<ErrorPayload>) -> ChildReport {
+        let (end_reason, answer, usage, turns) = match result {
+            Some(result) => (result.end_reason, result.answer, result.usage, result.turns),
+            None => (None, None, Usage::default(), 0),
+        };
+        ChildReport {
+            agent_id: self.agent_id.clone(),
+            run_id: self.run_id.clone(),
+            agent_definition_id: self.definition.clone(),
+            status,
+            end_reason,
+            answer,
+            error,
+            artifacts: Vec::new(),
+            usage,
+            turns,
+        }
+    }
 }
 
 impl Children {
@@ -91,7 +120,7 @@ impl Children {
 
     /// Takes a place for one more, if there is one. Taken first and looked at then, so that two calls never take the last one
     /// both.
-    fn count(&self) -> Result<Living, ErrorPayload> {
+    pub(crate) fn count(&self) -> Result<Living, ErrorPayload> {
         if !matches!(self.run.role, AgentRole::Main | AgentRole::Orchestrator) {
             let message = "a child agent cannot start children of its own: do the work yourself";
             return Err(ErrorPayload::new(ErrorCode::ToolNotAvailable, message));
@@ -115,39 +144,84 @@ impl Children {
 }
 
 impl CallChildren {
-    /// What the child is to be, and the event that says so.
-    fn prepare(
-        &self,
-        task: ChildTask,
-        living: Living,
-        timeout: Duration,
-        (cancel, fence): (CancellationToken, Fence),
-    ) -> Result<(RunSpec, ChildAgentCreated), ErrorPayload> {
-        let Children { services, run, model, .. } = &self.children;
-        let (role, seed, builtin) = match task.kind {
-            ChildKind::Sub if task.worker.is_some() => (AgentRole::Worker, Seed::Fresh, "default_worker_agent"),
-            ChildKind::Sub => (AgentRole::Sub, Seed::Fresh, "default_sub_agent"),
+    /// What a child is to be for a task.
+    fn of_task(&self, task: ChildTask) -> Result<ChildStart, ErrorPayload> {
+        let Children { services, .. } = &self.children;
+        let (role, seed) = match task.kind {
+            ChildKind::Sub => (AgentRole::Sub, Seed::Fresh),
             ChildKind::Fork => {
                 let nothing = || ErrorPayload::new(ErrorCode::InternalError, "there is no conversation to fork from");
-                let from = self.before.clone().ok_or_else(nothing)?;
-                (AgentRole::Fork, Seed::Inherited(from), "default_fork_agent")
+                (AgentRole::Fork, Seed::Inherited(self.before.clone().ok_or_else(nothing)?))
             }
         };
         if let Some(allowed) = &task.allowed_tools {
             services.fixed.check_allowed(role, allowed)?;
         }
-        let tools = services.fixed.tool_names(role, task.allowed_tools.as_ref(), model);
-        let definition = task.definition.as_ref().map(|definition| definition.agent_definition_id.clone());
+        let definition = match task.definition {
+            Some(ChildDefinition::Given(definition)) => Some(definition),
+            Some(ChildDefinition::Named(id)) => {
+                let found = services.definitions.read(|registry| registry.get(&id).cloned());
+                let unknown = || {
+                    let message = format!("there is no agent definition `{id}`");
+                    ErrorPayload::new(ErrorCode::ValidationError, message)
+                };
+                Some(Arc::new(found.ok_or_else(unknown)?))
+            }
+            None => None,
+        };
+        let (task, allowed_tools, timeout) = (task.task, task.allowed_tools, task.timeout);
+        let agent_id = fresh_id(AgentId::PREFIX, AgentId::parse);
+        Ok(ChildStart { agent_id, role, seed, task, definition, allowed_tools, worker: None, timeout })
+    }
+
+    /// Starts a child and waits for its end.
+    pub(crate) async fn start(&self, start: ChildStart, living: Living) -> ChildReport {
+        let timeout = start.timeout.unwrap_or(self.children.services.settings.children.timeout);
+        let cancel = CancellationToken::new();
+        // Also where this future is dropped, with the run that polls it.
+        let _cancelled_with_the_call = cancel.clone().drop_guard();
+        let fence = self.fence.inner();
+        let (spec, created) = self.prepare(start, living, timeout, (cancel, fence.clone()));
+        let child = Child {
+            agent_id: created.child_agent_id.clone(),
+            run_id: created.child_run_id.clone(),
+            definition: created.agent_definition_id.clone(),
+        };
+        self.tell(EventDraft::of(created)).await;
+        let Children { starter, run, .. } = &self.children;
+        let started = starter.start(&run.session, &run.owned, spec);
+        let report = self.wait(&child, &started, timeout).await;
+        // One that did not stop can change nothing from here on.
+        fence.close();
+        report
+    }
+
+    /// What the child is to be, and the event that says so.
+    fn prepare(
+        &self,
+        start: ChildStart,
+        living: Living,
+        timeout: Duration,
+        (cancel, fence): (CancellationToken, Fence),
+    ) -> (RunSpec, ChildAgentCreated) {
+        let Children { services, run, model, .. } = &self.children;
+        let builtin = match start.role {
+            AgentRole::Fork => "default_fork_agent",
+            AgentRole::Worker => "default_worker_agent",
+            AgentRole::Main | AgentRole::Orchestrator | AgentRole::Sub => "default_sub_agent",
+        };
+        let tools = services.fixed.tool_names(start.role, start.allowed_tools.as_ref(), model);
+        let definition = start.definition.as_ref().map(|definition| definition.agent_definition_id.clone());
         let work = ChildWork {
-            agent_id: fresh_id(AgentId::PREFIX, AgentId::parse),
-            role,
+            agent_id: start.agent_id,
+            role: start.role,
             parent: run.as_parent(),
-            task: task.task,
-            seed,
-            definition: task.definition,
-            allowed_tools: task.allowed_tools,
+            task: start.task,
+            seed: start.seed,
+            definition: start.definition,
+            allowed_tools: start.allowed_tools,
             fence,
-            worker: task.worker,
+            worker: start.worker,
             _living: living,
         };
         let run_id = fresh_id(RunId::PREFIX, RunId::parse);
@@ -165,7 +239,7 @@ impl CallChildren {
             timeout_ms: millis(timeout),
         };
         let limits = services.settings.limits.clone();
-        Ok((RunSpec { run_id, work: Work::Child(work), model: Arc::clone(model), limits, cancel }, created))
+        (RunSpec { run_id, work: Work::Child(work), model: Arc::clone(model), limits, cancel }, created)
     }
 
     /// Stores an event of the parent's about its child.
@@ -186,19 +260,19 @@ impl CallChildren {
                 self.cancelled(child, started, ChildCancelReason::Timeout).await
             }
         };
-        let (agent_id, run_id, status) = (child.agent_id.clone(), child.run_id.clone(), started.status());
+        let status = started.status();
         let Some(result) = ended else {
             let message = "the child did not stop in time; it can change nothing any more";
             let error = why.unwrap_or_else(|| ErrorPayload::new(ErrorCode::Timeout, message));
-            return ChildReport { agent_id, run_id, status, end_reason: None, answer: None, error: Some(error) };
+            return child.report(status, None, Some(error));
         };
         self.children.unanswered().extend(result.unanswered.iter().cloned());
         if started.left_behind() {
             self.children.run.note_left_behind();
         }
         self.tell(ended_event(child, &result)).await;
-        let error = why.or(result.error);
-        ChildReport { agent_id, run_id, status, end_reason: result.end_reason, answer: result.answer, error }
+        let error = why.or_else(|| result.error.clone());
+        child.report(status, Some(result), error)
     }
 
     /// Ends the child, within the time that has; nothing if it did not stop.

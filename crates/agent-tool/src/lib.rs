@@ -28,11 +28,12 @@ pub use near::near_files;
 pub use overridden::{Overridden, ToolOverride};
 pub use own::ToolRegistry;
 pub use port::{
-    ArtifactFile, ArtifactSink, CallContext, ChildAgents, ChildKind, ChildReport, ChildTask, ContextNode, EffectGuard,
-    Fence, FenceClosed, FileStamp, FileVersion, FileVersions, ListedTask, LoadedContext, NewTask, NoChildren, NoTasks,
-    NothingLoaded, Prepared, PreparedCall, ProgressSink, SessionTasks, StepQuery, TaskChange, TaskHeader, TaskList,
-    TaskLook, TaskQuery, TaskSteps, TaskWritten, Tool, ToolOutput, UnavailableTask, WorkerScope, WriteGuard,
-    WrittenLine,
+    ArtifactFile, ArtifactSink, CallContext, ChildAgents, ChildDefinition, ChildKind, ChildReport, ChildTask,
+    ContextNode, Dispatch, DispatchReport, EffectGuard, Fence, FenceClosed, FileStamp, FileVersion, FileVersions,
+    ListedTask, LoadedContext, NewTask, NoChildren, NoTasks, NoWorkers, NothingLoaded, Prepared, PreparedCall,
+    ProgressSink, SelectionReason, SessionTasks, StepQuery, TaskChange, TaskHeader, TaskList, TaskLook, TaskQuery,
+    TaskSteps, TaskWritten, Tool, ToolOutput, UnavailableTask, WorkerAgents, WorkerInfo, WorkerScope, WorkerStatus,
+    WriteGuard, WrittenLine,
 };
 pub use reference::reference;
 pub use registry::{RegisterError, Registered, Registry, describe};

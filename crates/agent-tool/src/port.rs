@@ -9,9 +9,10 @@ mod output;
 mod progress;
 mod tasks;
 mod versions;
+mod workers;
 
 pub use artifact::{ArtifactFile, ArtifactSink};
-pub use children::{ChildAgents, ChildKind, ChildReport, ChildTask, NoChildren};
+pub use children::{ChildAgents, ChildDefinition, ChildKind, ChildReport, ChildTask, NoChildren};
 pub use context::CallContext;
 pub use fence::{EffectGuard, Fence, FenceClosed};
 pub use loaded::{ContextNode, LoadedContext, NothingLoaded};
@@ -22,6 +23,7 @@ pub use tasks::{
     TaskSteps, TaskWritten, UnavailableTask, WorkerScope, WrittenLine,
 };
 pub use versions::{FileStamp, FileVersion, FileVersions, WriteGuard};
+pub use workers::{Dispatch, DispatchReport, NoWorkers, SelectionReason, WorkerAgents, WorkerInfo, WorkerStatus};
 
 use std::fmt;
 

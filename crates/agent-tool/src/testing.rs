@@ -15,8 +15,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::port::{
-    ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NoChildren, NoTasks, NothingLoaded,
-    ProgressSink, WriteGuard,
+    ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NoChildren, NoTasks, NoWorkers,
+    NothingLoaded, ProgressSink, WriteGuard,
 };
 
 /// The fields of a JSON object.
@@ -42,6 +42,7 @@ pub fn context_with(shelf: Arc<Shelf>) -> CallContext {
         artifacts: Arc::new(shelf),
         versions: Arc::new(Versions::default()),
         children: Arc::new(NoChildren),
+        workers: Arc::new(NoWorkers),
         tasks: Arc::new(NoTasks),
         loaded: Arc::new(NothingLoaded),
         result_bytes: 64 * 1024,

@@ -10,8 +10,8 @@ use agent_protocol::{
 use agent_redact::KnownSecrets;
 use agent_testkit::scratch;
 use agent_tool::{
-    ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NoChildren, NoTasks, NothingLoaded,
-    ProgressSink, Registry, Tool, ToolOutput, WriteGuard,
+    ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NoChildren, NoTasks, NoWorkers,
+    NothingLoaded, ProgressSink, Registry, Tool, ToolOutput, WriteGuard,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -57,6 +57,7 @@ fn context(secrets: KnownSecrets) -> CallContext {
         artifacts: Arc::new(Nothing),
         versions: Arc::new(Nothing),
         children: Arc::new(NoChildren),
+        workers: Arc::new(NoWorkers),
         tasks: Arc::new(NoTasks),
         loaded: Arc::new(NothingLoaded),
         result_bytes: 64 * 1024,

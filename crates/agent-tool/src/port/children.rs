@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_protocol::{AgentDefinition, AgentId, ContentBlock, EndReason, ErrorCode, ErrorPayload, RunId, RunStatus};
+use agent_protocol::{
+    AgentDefinition, AgentDefinitionInfo, AgentId, ArtifactId, ContentBlock, EndReason, ErrorCode, ErrorPayload,
+    Object, RunId, RunStatus, Usage,
+};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-
-use super::tasks::WorkerScope;
 
 /// Runs child agents for one call.
 pub trait ChildAgents: Send + Sync {
@@ -19,6 +20,9 @@ pub trait ChildAgents: Send + Sync {
     /// If the child was not started, with what is in the way: the agent's role, a limit. How a child that was started ended is
     /// no error here: a failed child is a [`ChildReport`] whose status says so.
     fn run(&self, task: ChildTask) -> BoxFuture<'_, Result<ChildReport, ErrorPayload>>;
+
+    /// The agent definitions that a child can be made from, by id (AGD-6).
+    fn definitions(&self) -> Vec<AgentDefinitionInfo>;
 }
 
 /// What a child is to do.
@@ -28,15 +32,24 @@ pub struct ChildTask {
     pub kind: ChildKind,
     /// What it is told, in the user's place.
     pub task: Vec<ContentBlock>,
-    /// Who it is; its text becomes a system block (AGD-4).
-    pub definition: Option<Arc<AgentDefinition>>,
+    /// Who it is; its text becomes a system block (AGD-4). Absent: the definition that the configuration names for its kind (AGT-6).
+    pub definition: Option<ChildDefinition>,
     /// Only these tools, by canonical name, of those that children of its kind may have (AGT-3); absent: those that they have by
     /// default (AGT-8).
     pub allowed_tools: Option<HashSet<String>>,
-    /// It is a worker, sent for steps of a Task; only the Orchestrator has some.
-    pub worker: Option<WorkerScope>,
+    /// What its answer has to be: a JSON schema (AGT-5). Absent: any text.
+    pub output_schema: Option<Object>,
     /// How long it may take; absent: as long as the configuration says.
     pub timeout: Option<Duration>,
+}
+
+/// Who a child is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ChildDefinition {
+    /// A definition of the registry, by id.
+    Named(String),
+    /// This one, which need not be registered.
+    Given(Arc<AgentDefinition>),
 }
 
 /// Where a child's conversation begins.
@@ -53,8 +66,10 @@ pub enum ChildKind {
 pub struct ChildReport {
     /// The child.
     pub agent_id: AgentId,
-    /// Its run.
+    /// Its run; also the name of the stream of its events.
     pub run_id: RunId,
+    /// The definition it was made from.
+    pub agent_definition_id: String,
     /// Where its run stands: it has ended, or did not stop in time.
     pub status: RunStatus,
     /// Why it ended.
@@ -63,6 +78,12 @@ pub struct ChildReport {
     pub answer: Option<String>,
     /// What went wrong.
     pub error: Option<ErrorPayload>,
+    /// Artifacts that its calls made, in their order.
+    pub artifacts: Vec<ArtifactId>,
+    /// Tokens of its requests.
+    pub usage: Usage,
+    /// Turns it took.
+    pub turns: u32,
 }
 
 /// For where no children can be had.
@@ -73,5 +94,9 @@ impl ChildAgents for NoChildren {
     fn run(&self, _: ChildTask) -> BoxFuture<'_, Result<ChildReport, ErrorPayload>> {
         let error = ErrorPayload::new(ErrorCode::ToolNotAvailable, "child agents are not available here");
         std::future::ready(Err(error)).boxed()
+    }
+
+    fn definitions(&self) -> Vec<AgentDefinitionInfo> {
+        Vec::new()
     }
 }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     artifact::ArtifactSink, children::ChildAgents, fence::Fence, loaded::LoadedContext, progress::ProgressSink,
-    tasks::SessionTasks, versions::FileVersions,
+    tasks::SessionTasks, versions::FileVersions, workers::WorkerAgents,
 };
 
 /// Who calls, and the way to everything a call may need from its run.
@@ -34,6 +34,8 @@ pub struct CallContext {
     pub versions: Arc<dyn FileVersions>,
     /// Runs child agents.
     pub children: Arc<dyn ChildAgents>,
+    /// Sends workers.
+    pub workers: Arc<dyn WorkerAgents>,
     /// Knows the Tasks of the session.
     pub tasks: Arc<dyn SessionTasks>,
     /// Knows what is in the conversation because it was loaded.

@@ -228,7 +228,7 @@ impl Tool for Helper {
             task: vec![ContentBlock::text(task)],
             definition: None,
             allowed_tools: tools,
-            worker: None,
+            output_schema: None,
             timeout: None,
         };
         let call = Box::new(move || async move { help(&actors, task, context).await }.boxed());
