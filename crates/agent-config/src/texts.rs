@@ -82,19 +82,14 @@ pub(crate) fn is_id(text: &str) -> bool {
 
 /// A misspelt name would switch nothing off, without a word. Who else has tools is not known here; of `code.` all are.
 fn tool(text: &str) -> Result<(), Refusal> {
-    const CODE_TOOLS: [&str; 6] = ["edit_file", "list_dir", "read_file", "run_command", "search", "write_file"];
+    const CODE_TOOLS: [&str; 6] =
+        ["code.edit_file", "code.list_dir", "code.read_file", "code.run_command", "code.search", "code.write_file"];
     if !is_tool(text) {
         return Err(Refusal::Shown);
     }
     // Names are compared exactly where they count, so another case is a slip as well.
-    let ours = text.get(..5).filter(|prefix| prefix.eq_ignore_ascii_case("code.")).map(|_| &text[5..]);
-    match ours {
-        Some(name) if !CODE_TOOLS.contains(&name) || !text.starts_with("code.") => Err(Refusal::Said(
-            "a code tool that does not exist; there are code.edit_file, code.list_dir, code.read_file, code.run_command, \
-             code.search and code.write_file",
-        )),
-        _ => Ok(()),
-    }
+    let is_ours = text.get(..5).is_some_and(|prefix| prefix.eq_ignore_ascii_case("code."));
+    if is_ours && !CODE_TOOLS.contains(&text) { Err(Refusal::NoneOf(&CODE_TOOLS)) } else { Ok(()) }
 }
 
 fn is_tool(text: &str) -> bool {

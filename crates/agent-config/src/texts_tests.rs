@@ -138,7 +138,14 @@ fn tools_have_full_names() {
     for (tools, slip) in
         [TOOL, OWN_TOOL].into_iter().flat_map(|text| ["code.raed_file", "CODE.read_file"].map(|slip| (text, slip)))
     {
-        assert!(matches!((tools.check)(slip), Err(Refusal::Said(words)) if words.contains("code.read_file")));
+        let found = (tools.check)(slip).unwrap_err().found(slip).unwrap();
+        assert_eq!(found, format!("`{slip}`, which does not exist; did you mean `code.read_file`?"));
+    }
+    for (slip, meant) in
+        [("code.serch", "did you mean `code.search`?"), ("code.zzzzzzzzzzz", "there are code.edit_file, ")]
+    {
+        let found = (TOOL.check)(slip).unwrap_err().found(slip).unwrap();
+        assert!(found.contains(slip) && found.contains(meant), "{found}");
     }
     right(MCP_TOOL, &["mcp.srv.tool"]);
     shown(MCP_TOOL, &["code.read_file", "mcp.srv"]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rule::{Refusal, Text};
+use super::rule::Text;
 use super::{Doc, Field, Report, Row, join};
 use crate::tree::{Node, Value};
 
@@ -88,10 +88,8 @@ impl<T: Field> Field for BTreeMap<String, T> {
         };
         for entry in entries {
             let here = report.enter(at, entry);
-            match (rule.check)(&entry.key) {
-                Ok(()) => {}
-                Err(Refusal::Shown) => report.wrong_name(&here, entry, rule.noun, None),
-                Err(Refusal::Said(found)) => report.wrong_name(&here, entry, rule.noun, Some(found)),
+            if let Err(refusal) = (rule.check)(&entry.key) {
+                report.wrong_name(&here, entry, rule.noun, refusal.found(&entry.key).as_deref());
             }
             let mut value = T::blank();
             value.absorb(&entry.node, &here, T::Rule::default(), report);

@@ -1,5 +1,7 @@
 //! What may be asked of a value beyond its type.
 
+use crate::nearest::nearest;
+
 /// Bounds of a whole number, both included.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Whole {
@@ -31,6 +33,22 @@ pub(crate) enum Refusal {
     Shown,
     /// These words instead of the string, because it may hold a secret or because they say more.
     Said(&'static str),
+    /// The string, and the one of these that is nearest to it.
+    NoneOf(&'static [&'static str]),
+}
+
+impl Refusal {
+    /// What was found, in words; none where it is the string as it stands.
+    pub(crate) fn found(self, text: &str) -> Option<String> {
+        match self {
+            Self::Shown => None,
+            Self::Said(words) => Some(words.to_owned()),
+            Self::NoneOf(known) => Some(match nearest(text, known.iter().copied()) {
+                Some(meant) => format!("`{text}`, which does not exist; did you mean `{meant}`?"),
+                None => format!("`{text}`, which does not exist; there are {}", known.join(", ")),
+            }),
+        }
+    }
 }
 
 /// What is asked of a boolean.

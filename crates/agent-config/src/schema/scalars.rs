@@ -1,6 +1,6 @@
 //! Values without parts: numbers, booleans, strings.
 
-use super::rule::{Real, Refusal, Switch, Text, Whole};
+use super::rule::{Real, Switch, Text, Whole};
 use super::{Field, Report};
 use crate::tree::{Node, Value};
 
@@ -113,8 +113,10 @@ impl Field for String {
         };
         match (rule.check)(text) {
             Ok(()) => self.clone_from(text),
-            Err(Refusal::Shown) => report.wrong_value(node, at, Self::kind(rule)),
-            Err(Refusal::Said(found)) => report.wrong_value_said(node, at, Self::kind(rule), found),
+            Err(refusal) => match refusal.found(text) {
+                None => report.wrong_value(node, at, Self::kind(rule)),
+                Some(found) => report.wrong_value_said(node, at, Self::kind(rule), &found),
+            },
         }
     }
 
