@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::event::Payload;
 use crate::graph::Slot;
 use crate::limits;
-use crate::refusal::Refusal;
+use crate::refusal::{self, Refusal};
 use crate::step::{Step, StepContent, dedup};
 use crate::task::Task;
 use agent_protocol::task::{Moment, Operation, StepFields, StepId, StepSpec, StepStatus, TaskStatus};
@@ -23,10 +23,10 @@ pub(crate) struct Edited {
 pub(crate) fn apply(task: &mut Task, operations: &[Operation], at: Moment) -> Result<Edited, Refusal> {
     limits::operations(operations)?;
     let mut edit = Edit { task, at, after_dispatch: Vec::new(), implied: Vec::new(), relinked: Vec::new() };
-    for operation in operations {
-        edit.one(operation)?;
+    for (at, operation) in operations.iter().enumerate() {
+        edit.one(operation).map_err(|refusal| Refusal::Operation { at, refusal: Box::new(refusal) })?;
     }
-    edit.finish()
+    edit.finish(operations)
 }
 
 struct Edit<'a> {
@@ -261,11 +261,12 @@ impl Edit<'_> {
     }
 
     /// Checks the graph as a whole (TSK-9), and sends ready steps back that have to wait again.
-    fn finish(self) -> Result<Edited, Refusal> {
+    fn finish(self, operations: &[Operation]) -> Result<Edited, Refusal> {
         let Self { task, at, mut after_dispatch, implied, mut relinked } = self;
         limits::step_count(task.graph.len())?;
-        if let Some((unknown, _)) = task.graph.unknown_dependency() {
-            return Err(Refusal::StepNotFound { task_id: task.id.clone(), step_id: unknown.clone() });
+        if let Some((unknown, step)) = task.graph.unknown_dependency() {
+            let field = field_of_dependency(operations, &step.id, unknown);
+            return Err(Refusal::dependency_not_found(task.id(), &step.id, unknown, field));
         }
         relinked.sort_unstable();
         relinked.dedup();
@@ -293,6 +294,25 @@ impl Edit<'_> {
         });
         Ok(Edited { after_dispatch, implied: implied.collect() })
     }
+}
+
+/// Where the operations make a step depend on another; the last place, since an id may be given twice.
+fn field_of_dependency(operations: &[Operation], step_id: &StepId, on: &StepId) -> String {
+    let field = |(at, operation): (usize, &Operation)| {
+        let field = match operation {
+            Operation::AddStep { step } if step.step_id == *step_id => {
+                format!("step.{}", refusal::place_of(on, step)?)
+            }
+            Operation::AddDependency { step_id: id, depends_on_step_id }
+                if id == step_id && depends_on_step_id == on =>
+            {
+                "depends_on_step_id".to_owned()
+            }
+            _ => return None,
+        };
+        Some(format!("operations[{at}].{field}"))
+    };
+    operations.iter().enumerate().rev().find_map(field).unwrap_or_default()
 }
 
 /// A blocked or failed step begins anew. What came of it so far stays to be read.

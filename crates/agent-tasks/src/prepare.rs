@@ -145,8 +145,12 @@ impl Task {
             updated_at: now,
         });
         let slots: Vec<_> = new.steps.iter().map(|spec| task.add(Step::new(spec, now))).collect();
-        if let Some((unknown, _)) = task.graph.unknown_dependency() {
-            return Err(Refusal::StepNotFound { task_id: task.id.clone(), step_id: unknown.clone() });
+        if let Some((unknown, step)) = task.graph.unknown_dependency() {
+            let specs = new.steps.iter().enumerate().filter(|(_, spec)| spec.step_id == step.id);
+            let mut places =
+                specs.filter_map(|(at, spec)| Some(format!("steps[{at}].{}", refusal::place_of(unknown, spec)?)));
+            let field = places.next().unwrap_or_default();
+            return Err(Refusal::dependency_not_found(task.id(), &step.id, unknown, field));
         }
         if let Some(cycle) = task.graph.cycle(slots) {
             return Err(Refusal::DependencyCycle(cycle));

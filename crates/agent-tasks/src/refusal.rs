@@ -1,6 +1,6 @@
 //! Why a command is refused.
 
-use agent_protocol::task::{StepId, StepStatus, TaskId, TaskStatus};
+use agent_protocol::task::{StepId, StepSpec, StepStatus, TaskId, TaskStatus};
 use agent_protocol::{AgentId, ErrorCode};
 
 /// Why a command was refused. Nothing has changed and nothing is to be stored.
@@ -27,6 +27,28 @@ pub enum Refusal {
         task_id: TaskId,
         /// The step.
         step_id: StepId,
+    },
+    /// A step is to depend on one that is not there.
+    #[error(
+        "`{field}`: step {step_id} is to depend on {depends_on}, and there is no step {depends_on} in task {task_id}"
+    )]
+    DependencyNotFound {
+        /// The Task.
+        task_id: TaskId,
+        /// The step that is to depend on it.
+        step_id: StepId,
+        /// What is not there.
+        depends_on: StepId,
+        /// Where the command names it, such as `steps[1].depends_on_step_ids[0]`.
+        field: String,
+    },
+    /// An operation of an update is refused.
+    #[error("`operations[{at}]`: {refusal}")]
+    Operation {
+        /// Its place in the list.
+        at: usize,
+        /// Why.
+        refusal: Box<Self>,
     },
     /// The step is not ready.
     #[error("step {step_id} is {status}{}", waits(.waits_for))]
@@ -74,6 +96,11 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    pub(crate) fn dependency_not_found(task_id: &TaskId, step_id: &StepId, depends_on: &StepId, field: String) -> Self {
+        let (task_id, step_id) = (task_id.clone(), step_id.clone());
+        Self::DependencyNotFound { task_id, step_id, depends_on: depends_on.clone(), field }
+    }
+
     /// The contract's code.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
@@ -81,7 +108,8 @@ impl Refusal {
             Self::TaskTerminal { .. } => ErrorCode::TaskTerminal,
             Self::NotDispatchable(_) => ErrorCode::TaskNotDispatchable,
             Self::DependencyCycle(_) => ErrorCode::DependencyCycle,
-            Self::StepNotFound { .. } => ErrorCode::StepNotFound,
+            Self::StepNotFound { .. } | Self::DependencyNotFound { .. } => ErrorCode::StepNotFound,
+            Self::Operation { refusal, .. } => refusal.code(),
             Self::StepNotReady { .. } => ErrorCode::StepNotReady,
             Self::StepAlreadyClaimed { .. } => ErrorCode::StepAlreadyClaimed,
             Self::StepAlreadyClaimedByRun { .. } => ErrorCode::StepAlreadyClaimedByRun,
@@ -91,6 +119,12 @@ impl Refusal {
             Self::Internal(_) => ErrorCode::InternalError,
         }
     }
+}
+
+/// Where a new step names one that it depends on.
+pub(crate) fn place_of(dependency: &StepId, spec: &StepSpec) -> Option<String> {
+    let at = spec.depends_on_step_ids.iter().position(|id| id == dependency)?;
+    Some(format!("depends_on_step_ids[{at}]"))
 }
 
 /// At most this many ids are named in a message.

@@ -200,3 +200,63 @@ fn implied_events_follow_the_steps_that_are_left() {
     assert_eq!(world.replayed(), world.task);
     assert_eq!(world.task.status(), TaskStatus::Running);
 }
+
+/// TSK-9, ERR-5: a refusal says which operation it is about, whatever is wrong with it; one about the graph as a whole says what in it.
+#[test]
+fn refusals_name_their_operation() {
+    let good = json!({ "op": "update_task", "title": "New" });
+    for (bad, words) in [
+        (json!({ "op": "update_task", "title": "" }), "the title of the task is empty"),
+        (json!({ "op": "update_task", "status": "completed" }), "agent.task_complete"),
+        (json!({ "op": "add_step", "step": { "step_id": "a", "title": "A" } }), "there is a step a already"),
+        (json!({ "op": "add_step", "step": { "step_id": "n", "title": " " } }), "the title of step n is empty"),
+        (json!({ "op": "update_step", "step_id": "zz", "fields": { "title": "T" } }), "there is no step zz"),
+        (json!({ "op": "delete_step", "step_id": "a" }), "b depends on it"),
+        (json!({ "op": "add_dependency", "step_id": "b", "depends_on_step_id": "a" }), "depends on a already"),
+        (json!({ "op": "remove_dependency", "step_id": "a", "depends_on_step_id": "b" }), "does not depend on b"),
+        (json!({ "op": "cancel_step", "step_id": "zz" }), "there is no step zz"),
+        (json!({ "op": "reopen_step", "step_id": "a" }), "only blocked and failed"),
+    ] {
+        for before in 0..3 {
+            let mut operations = vec![good.clone(); before];
+            operations.push(bad.clone());
+            let (_, message) = World::new("a b<a").refused(&update(json!(operations)));
+            let place = format!("`operations[{before}]`: ");
+            assert!(message.starts_with(&place) && message.contains(words), "{message}");
+        }
+    }
+}
+
+/// TSK-9, TSK-16, ERR-5: a dependency that is not there is told with the step that names it and the field, in an update and in a new Task.
+#[test]
+fn an_unknown_dependency_names_step_and_field() {
+    for (operations, field, step) in [
+        (
+            json!([{ "op": "add_dependency", "step_id": "b", "depends_on_step_id": "zz" }]),
+            "operations[0].depends_on_step_id",
+            "b",
+        ),
+        (
+            json!([
+                { "op": "update_task", "title": "New" },
+                { "op": "add_step", "step": { "step_id": "n", "title": "N", "depends_on_step_ids": ["a", "zz"] } },
+            ]),
+            "operations[1].step.depends_on_step_ids[1]",
+            "n",
+        ),
+        (
+            json!([
+                { "op": "add_step", "step": { "step_id": "n", "title": "N", "depends_on_step_ids": ["zz"] } },
+                { "op": "delete_step", "step_id": "n" },
+                { "op": "add_step", "step": { "step_id": "n", "title": "N" } },
+                { "op": "add_dependency", "step_id": "n", "depends_on_step_id": "zz" },
+            ]),
+            "operations[3].depends_on_step_id",
+            "n",
+        ),
+    ] {
+        let (code, message) = World::new("a b<a").refused(&update(operations));
+        let begins = format!("`{field}`: step {step} is to depend on zz, and there is no step zz");
+        assert!(code == ErrorCode::StepNotFound && message.starts_with(&begins), "{message}");
+    }
+}
