@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use agent_protocol::task::{Moment, NameError, StepId, TaskId};
 use agent_protocol::{AgentId, EventId, EventType, IdError, RunId, SessionId};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use crate::event::{Event, Payload};
@@ -79,7 +80,7 @@ fn raw<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'de str, D::Error>
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
     /// It is not JSON of this form.
-    #[error("{0}")]
+    #[error("{}", in_words(.0))]
     Json(#[from] serde_json::Error),
     /// Its type is not one of a Task's log. A newer version may have written it.
     #[error("\"{0}\" is not an event type of a task's log")]
@@ -98,6 +99,19 @@ pub enum LineError {
         /// Whether it is about a step.
         of_step: bool,
     },
+}
+
+/// What a parser says of a line, for people: they see the line's number already, and where in a line the parser stood helps nobody.
+fn in_words(error: &serde_json::Error) -> String {
+    match error.classify() {
+        Category::Data => {
+            let said = error.to_string();
+            let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
+            format!("it is JSON, and not a line of a task's log: {said}")
+        }
+        Category::Syntax | Category::Io => "it is not JSON".to_owned(),
+        Category::Eof => "it is JSON that was cut off".to_owned(),
+    }
 }
 
 impl Line {

@@ -215,3 +215,27 @@ fn lines_as_written_are_read_as_json_would_be() {
     }
     assert!(quick > 1_000 && general > 1_000, "{quick} {general}");
 }
+
+/// WAL-4: what is wrong with a damaged line is told in words for people; where the parser stood in it, and in which terms, is not.
+#[test]
+fn damage_is_told_in_words() {
+    let log = lines(&all_types().log);
+    let second = &log[1];
+    let cut = &second[..second.len() - 9];
+    for (damaged, words) in [
+        (String::new(), "it is JSON that was cut off"),
+        (cut.to_owned(), "it is JSON that was cut off"),
+        ("\0".repeat(80), "it is not JSON"),
+        (format!("x{second}"), "it is not JSON"),
+        (second.replace("\"wal_seq\"", "\"wal-seq\""), "not a line of a task's log: unknown field `wal-seq`"),
+        (second.replace("\"wal_seq\":2,", ""), "not a line of a task's log: missing field `wal_seq`"),
+        ("[1, 2]".to_owned(), "not a line of a task's log: "),
+        (second.replace("\"previous_status\"", "\"before\""), "not a line of a task's log: unknown field `before`"),
+    ] {
+        let mut replay = Replay::default();
+        replay.line(&log[0]).unwrap();
+        let told = replay.line(&damaged).unwrap_err().to_string();
+        assert!(told.starts_with("line 2: it is ") && told.contains(words), "{damaged}: {told}");
+        assert!(!told.contains("column") && !told.contains("at line") && !told.contains("expected value"), "{told}");
+    }
+}
