@@ -123,7 +123,7 @@ impl Task {
                 Ok(())
             }
             Payload::TaskCompleted(payload) => {
-                if !self.is_completeable() {
+                if !self.lets_complete() {
                     return misfit("a required step is not completed, or somebody is at work on a step");
                 }
                 self.ends(TaskStatus::Completed, &payload.cancelled_optional_step_ids, StepStatus::Cancelled)?;

@@ -404,6 +404,13 @@ fn steps_in(task: &Task, statuses: &[StepStatus]) -> Vec<Step> {
 fn complete(change: &mut Change<'_>, result_summary: Option<&str>, now: Moment) -> Result<(), Refusal> {
     limits::text("result_summary", result_summary)?;
     let task = &change.task;
+    if task.graph.len() == 0 {
+        let id = &task.id;
+        let why = format!(
+            "task {id} has no steps, so nothing was done: add some with agent.task_update, or end it with agent.task_cancel"
+        );
+        return Err(Refusal::NotDispatchable(why));
+    }
     if !task.is_completeable() {
         let open = task
             .steps()

@@ -183,9 +183,14 @@ impl Task {
         Some(self.graph.first_lease()?.0)
     }
 
-    /// Whether `agent.task_complete` would be accepted: every required step is completed and nobody is at work (TSK-7).
+    /// Whether `agent.task_complete` would be accepted: there are steps, every required one is completed and nobody is at work (TSK-7).
     #[must_use]
     pub fn is_completeable(&self) -> bool {
+        self.graph.len() > 0 && self.lets_complete()
+    }
+
+    /// The same of a Task with any number of steps: logs of before may have completed one without.
+    pub(crate) fn lets_complete(&self) -> bool {
         let held = StepStatus::ALL.iter().filter(|status| status.is_held());
         !self.status().is_terminal()
             && self.graph.required_open() == 0

@@ -78,3 +78,22 @@ fn an_ended_task_stays() {
         assert_eq!(world.ok(&command), [""; 0]);
     }
 }
+
+/// TSK-7, TSK-8: a Task without steps has nothing that was done: it waits for its Orchestrator and cannot be completed, however it came to
+/// be so; it can be cancelled. A log of before that completed one is still read.
+#[test]
+fn a_task_without_steps_is_not_completed() {
+    let mut emptied = World::new("a");
+    emptied.ok(&update(json!([{ "op": "delete_step", "step_id": "a" }])));
+    for mut world in [World::new(""), emptied] {
+        assert!(world.task.is_stalled() && !world.task.is_completeable());
+        let (code, message) = world.refused(&complete());
+        assert!(code == ErrorCode::TaskNotDispatchable && message.contains("has no steps"), "{message}");
+        let end = crate::TaskCompleted { result_summary: None, cancelled_optional_step_ids: Vec::new() };
+        let mut before = world.task.clone();
+        let end = crate::Event { step_id: None, at: crate::Moment::from_millis(1), payload: end.into() };
+        before.apply(&end).unwrap();
+        assert_eq!(before.status(), TaskStatus::Completed);
+        world.ok(&Command::Cancel { reason: None });
+    }
+}
