@@ -9,6 +9,8 @@ use crate::file::{AppendFile, Medium, lock, sync_folder_of};
 use crate::lines::io_error;
 use crate::torn::{self, Torn};
 
+const NOT_IN_PLACE: &str = "it was moved, removed or changed by somebody else while it was in use";
+
 /// A log that is open for appending, and locked until it is dropped.
 #[derive(Debug)]
 pub struct Journal {
@@ -87,11 +89,8 @@ impl Journal {
         if let Some(why) = &self.broken {
             return Err(JournalError::Broken { path: self.path.clone(), why: why.clone() });
         }
-        let in_place = self.medium.is_in_place(self.len).map_err(|source| io_error("look for", &self.path, source))?;
-        if !in_place {
-            return Err(
-                self.gives_up("it was moved, removed or changed by somebody else while it was in use".to_owned())
-            );
+        if !self.is_in_place()? {
+            return Err(self.gives_up(NOT_IN_PLACE.to_owned()));
         }
         let written = self.medium.write(lines).map_err(|source| io_error("write to", &self.path, source));
         let synced = written.and_then(|()| self.medium.sync().map_err(|source| io_error("sync", &self.path, source)));
@@ -102,6 +101,21 @@ impl Journal {
         match self.medium.cut(self.len).and_then(|()| self.medium.sync()) {
             Ok(()) => Err(error),
             Err(again) => Err(self.gives_up(format!("{error}, and it could not be taken back: {again}"))),
+        }
+    }
+
+    fn is_in_place(&self) -> Result<bool, JournalError> {
+        self.medium.is_in_place(self.len).map_err(|source| io_error("look for", &self.path, source))
+    }
+
+    /// Whether the file still lies where it was opened and holds just what was acknowledged: for readers of what is in memory.
+    ///
+    /// # Errors
+    /// [`Broken`](JournalError::Broken) where it is not so; it cannot be found out.
+    pub fn check_place(&self) -> Result<(), JournalError> {
+        match self.is_in_place()? {
+            true => Ok(()),
+            false => Err(JournalError::Broken { path: self.path.clone(), why: NOT_IN_PLACE.to_owned() }),
         }
     }
 

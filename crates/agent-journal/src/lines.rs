@@ -1,7 +1,8 @@
 //! Reading: line by line, with one line in memory.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use serde::de::IgnoredAny;
@@ -27,8 +28,19 @@ pub(crate) struct Extent {
 /// # Errors
 /// [`ReadError`]: the file cannot be read, or a line was refused.
 pub fn read<E>(path: &Path, line: impl FnMut(&str) -> Result<(), E>) -> Result<u64, ReadError<E>> {
-    let file = File::open(path).map_err(|source| io_error("open", path, source))?;
+    let file = open_to_read(path).map_err(|source| io_error("open", path, source))?;
     Ok(each(&file, path, line)?.lines)
+}
+
+/// Opens a regular file. Nothing waits, should something else lie there.
+fn open_to_read(path: &Path) -> io::Result<File> {
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"))
+    }
 }
 
 /// Hands out each whole line. What a crash may have left of the last one is not handed out.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -25,14 +25,25 @@ pub struct Torn {
 /// Puts what is behind `len` aside and cuts the log there. The bytes are on disk in their new place before they leave the old one.
 pub(crate) fn mend(log: &mut AppendFile, len: u64, bytes: u64) -> Result<Torn, JournalError> {
     let path = log.path.clone();
-    let (kept_at, mut kept) = make_beside(&path, len)?;
+    let (kept_at, kept) = make_beside(&path, len)?;
     let failed = |source| io_error("keep the torn end of", &path, source);
-    log.file.seek(SeekFrom::Start(len)).map_err(failed)?;
-    io::copy(&mut log.file, &mut kept).map_err(failed)?;
-    kept.sync_all().map_err(failed)?;
-    sync_folder_of(&kept_at).map_err(failed)?;
-    log.cut(len).and_then(|()| log.sync()).map_err(|source| io_error("cut the torn end of", &path, source))?;
+    log.file.seek(SeekFrom::Start(len)).and_then(|_| keep(&mut log.file, kept, &kept_at)).map_err(failed)?;
+    log.cut(len).map_err(|source| {
+        // The log has it still; the next try keeps it anew.
+        let _ = fs::remove_file(&kept_at);
+        io_error("cut the torn end of", &path, source)
+    })?;
+    log.sync().map_err(|source| io_error("cut the torn end of", &path, source))?;
     Ok(Torn { offset: len, bytes, kept_at })
+}
+
+/// Copies a torn end to a file that was made for it. Where it does not get there whole, as on a full disk, the file goes again.
+fn keep(mut end: impl Read, mut kept: File, kept_at: &Path) -> io::Result<()> {
+    let copied = io::copy(&mut end, &mut kept).and_then(|_| kept.sync_all()).and_then(|()| sync_folder_of(kept_at));
+    if copied.is_err() {
+        let _ = fs::remove_file(kept_at);
+    }
+    copied
 }
 
 /// A torn end that lies beside its log.
@@ -94,4 +105,36 @@ fn make_beside(path: &Path, offset: u64) -> Result<(PathBuf, File), JournalError
         }
     }
     Err(io_error("keep the torn end of", path, io::Error::other("too many were kept before: look through the folder")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives some bytes and then fails, as a disk does.
+    struct Fails(usize);
+
+    impl Read for Fails {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let given = self.0.min(buffer.len());
+            buffer[..given].fill(b'x');
+            self.0 -= given;
+            if given > 0 { Ok(given) } else { Err(io::Error::from(io::ErrorKind::StorageFull)) }
+        }
+    }
+
+    /// WAL-4: a torn end that cannot be kept leaves no file, however far it came and however often it is tried.
+    #[test]
+    fn what_cannot_be_kept_leaves_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("t.wal.jsonl");
+        for came in [0, 1, 100_000] {
+            let (kept_at, kept) = make_beside(&log, 7).unwrap();
+            assert_eq!(keep(Fails(came), kept, &kept_at).unwrap_err().kind(), io::ErrorKind::StorageFull);
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        }
+        let (kept_at, kept) = make_beside(&log, 7).unwrap();
+        keep(&b"torn"[..], kept, &kept_at).unwrap();
+        assert_eq!(fs::read(&kept_at).unwrap(), b"torn");
+    }
 }

@@ -8,7 +8,7 @@ use agent_tasks::{Replay, ReplayError, Task, TaskId, TaskStatus};
 
 use crate::error::TaskError;
 use crate::folder::{self, LogFile};
-use crate::store::{TaskStore, beginning, end_of};
+use crate::store::{Beginning, TaskStore, beginning, end_of};
 
 /// A log that was read.
 #[derive(Debug)]
@@ -57,9 +57,9 @@ pub fn ended(
 pub fn find_ended(store: &TaskStore, task_id: &TaskId) -> Result<Task, TaskError> {
     let logs = folder::logs(store.folder())?.into_iter();
     let of_task = logs.filter_map(|log| Some((beginning(&log.path).filter(|it| it.task_id == *task_id)?, log)));
-    let (_, log) = of_task
-        .max_by(|(one, a), (other, b)| one.created_at.cmp(&other.created_at).then(a.modified.cmp(&b.modified)))
-        .ok_or_else(|| TaskError::NotFound(task_id.clone()))?;
+    // A file goes before what only has a log's name.
+    let age = |(beginning, log): &(Beginning, LogFile)| (log.odd.is_none(), beginning.created_at.clone(), log.modified);
+    let (_, log) = of_task.max_by_key(age).ok_or_else(|| TaskError::NotFound(task_id.clone()))?;
     let task = read_task(&log.path, store.session_id());
     task.map_err(|why| TaskError::Unavailable { task_id: task_id.clone(), why })
 }
@@ -87,6 +87,9 @@ pub(crate) fn of_session((of, task): (SessionId, Task), session_id: &SessionId) 
 }
 
 fn replay(path: &Path) -> Result<(SessionId, Task), String> {
+    if let Some(why) = folder::not_a_file(path) {
+        return Err(why);
+    }
     let mut replay = Replay::default();
     agent_journal::read(path, |line| replay.line(line).map(drop))
         .map_err(|error: ReadError<ReplayError>| error.to_string())?;

@@ -1,6 +1,6 @@
 //! The folder of a session's logs.
 
-use std::fs::{self, DirBuilder, DirEntry, File};
+use std::fs::{self, DirBuilder, DirEntry, File, FileType};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,8 @@ pub struct LogFile {
     pub modified: SystemTime,
     /// Its size.
     pub bytes: u64,
+    /// What has a log's name and is no file: nothing reads or writes it.
+    pub odd: Option<&'static str>,
 }
 
 /// The folder of a session, as it lies there.
@@ -73,8 +75,8 @@ pub(crate) fn path_of(folder: &Path, name: &WalName) -> PathBuf {
     folder.join(format!("{name}{EXTENSION}"))
 }
 
-/// The logs in a folder, the newest first; those of the same age by name. A folder that is not there has none. What has another name,
-/// or is no regular file, is no log.
+/// The logs in a folder, the newest first; those of the same age by name. A folder that is not there has none. What has another name
+/// is no log. What has a log's name and is no file comes with what it is, so that nobody misses a Task without a word.
 ///
 /// # Errors
 /// [`TaskError::Io`] where the folder cannot be read.
@@ -86,13 +88,28 @@ pub fn logs(folder: &Path) -> Result<Vec<LogFile>, TaskError> {
         let Some(name) = name.and_then(|name| WalName::parse(name).ok()) else { continue };
         // Not followed: a link is no log.
         let Ok(metadata) = entry.metadata() else { continue };
-        if metadata.is_file() {
-            let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            logs.push(LogFile { name, path: entry.path(), modified, bytes: metadata.len() });
-        }
+        let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        let odd = odd(metadata.file_type());
+        let bytes = if odd.is_none() { metadata.len() } else { 0 };
+        logs.push(LogFile { name, path: entry.path(), modified, bytes, odd });
     }
     logs.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.name.cmp(&b.name)));
     Ok(logs)
+}
+
+fn odd(kind: FileType) -> Option<&'static str> {
+    match kind {
+        kind if kind.is_file() => None,
+        kind if kind.is_dir() => Some("a folder"),
+        kind if kind.is_symlink() => Some("a link"),
+        _ => Some("a pipe or device"),
+    }
+}
+
+/// Why a log is not to be opened: what has its name is no file.
+pub(crate) fn not_a_file(path: &Path) -> Option<String> {
+    let odd = odd(fs::symlink_metadata(path).ok()?.file_type())?;
+    Some(format!("it is {odd}, and a task's log is a file: move it elsewhere"))
 }
 
 /// Makes the folder of a session, for its owner alone, and keeps the logs out of version control.
@@ -124,6 +141,9 @@ const TAIL: u64 = 64 << 10;
 
 /// The last whole line of a log, where it is not longer than the tail that is looked at.
 pub(crate) fn last_line(path: &Path) -> io::Result<Option<String>> {
+    if not_a_file(path).is_some() {
+        return Ok(None);
+    }
     let mut file = File::open(path)?;
     let len = file.metadata()?.len();
     file.seek(SeekFrom::Start(len.saturating_sub(TAIL)))?;

@@ -7,6 +7,7 @@ use agent_protocol::{AgentId, EventId, RunId, SessionId};
 use agent_tasks::{Command, Context, Event, Line, Moment, RecentChanges, Replay, ReplayError, Task};
 
 use crate::error::TaskError;
+use crate::folder;
 
 /// Who gives a command. Nobody: core itself, without a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -61,6 +62,8 @@ pub(crate) struct OpenedLog {
 pub(crate) enum OpenError {
     #[error(transparent)]
     Read(#[from] ReadError<ReplayError>),
+    #[error("{0}")]
+    NotAFile(String),
     #[error("it has no whole line")]
     Empty,
     #[error("it belongs to session {0}")]
@@ -74,7 +77,7 @@ impl OpenError {
             Self::Read(ReadError::Refused(error)) => (error.why.kind(), Some(error.line)),
             Self::Read(ReadError::Line { line, .. }) => ("line", Some(*line)),
             Self::Read(ReadError::Journal(JournalError::Locked { .. })) => ("locked", None),
-            Self::Read(ReadError::Journal(_)) => ("file", None),
+            Self::Read(ReadError::Journal(_)) | Self::NotAFile(_) => ("file", None),
             Self::Empty => ("empty", None),
             Self::OtherSession(_) => ("other", Some(1)),
         }
@@ -99,6 +102,9 @@ impl TaskLog {
 
     /// Opens a log of this session and makes its Task again. Nothing is written but what mends a torn end.
     pub(crate) fn open(path: &Path, session_id: &SessionId, mut recent: RecentChanges) -> Result<OpenedLog, OpenError> {
+        if let Some(why) = folder::not_a_file(path) {
+            return Err(OpenError::NotAFile(why));
+        }
         let mut replay = Replay::default();
         // A log without a whole line was never acknowledged. It is not touched: whoever sees it can judge.
         let opened = Journal::open(path, |line| {
@@ -143,6 +149,12 @@ impl TaskLog {
         self.last_seq += recorded.len() as u64;
         change.commit();
         Ok(recorded)
+    }
+
+    /// Whether the log is still the one that was opened, as it was left.
+    pub(crate) fn is_in_place(&self) -> Result<(), TaskError> {
+        let unavailable = |why| TaskError::Unavailable { task_id: self.task.id().clone(), why };
+        self.journal.check_place().map_err(|error| unavailable(error.to_string()))
     }
 
     /// How many lines it has.

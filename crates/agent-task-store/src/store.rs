@@ -286,6 +286,15 @@ impl TaskStore {
         Ok(settled)
     }
 
+    /// Whether the log of an active Task is still the one that is written. What is in memory is not to be shown where it is not: nobody
+    /// will find it again.
+    ///
+    /// # Errors
+    /// [`TaskError::Unavailable`] where it is gone or somebody else changed it; there is no active Task of this id.
+    pub fn check_log(&mut self, task_id: &TaskId) -> Result<(), TaskError> {
+        self.log(task_id)?.is_in_place()
+    }
+
     /// The last changes, those of Tasks that have ended since among them.
     #[must_use]
     pub fn recent(&self) -> &RecentChanges {

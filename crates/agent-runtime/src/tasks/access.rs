@@ -209,7 +209,9 @@ impl Desk<'_> {
                 Ok(task) if task.status().is_terminal() => {
                     Refusal::TaskTerminal { task_id: task_id.clone(), status: task.status() }.into()
                 }
-                _ => error,
+                Ok(_) => error,
+                // There is none, or its log is damaged: as it is told to whoever looks at it.
+                Err(why) => why,
             },
             other => other,
         }
@@ -223,7 +225,7 @@ impl Desk<'_> {
         match self.refresh(task_id) {
             Err(TaskError::NotFound(_)) => find_ended(self.store, task_id).map(|task| look(&task)),
             Err(error) => Err(error),
-            Ok(_) => match self.store.task(task_id) {
+            Ok(_) => match self.store.check_log(task_id).map(|()| self.store.task(task_id))? {
                 Some(task) => Ok(look(task)),
                 None => Err(TaskError::NotFound(task_id.clone())),
             },

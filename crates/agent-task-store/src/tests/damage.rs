@@ -82,10 +82,11 @@ fn damage_stays_in_its_log() {
     fs::write(place.folder().join("notes.txt"), "no log").unwrap();
     let before = fs::read(place.log("two")).unwrap();
     let (mut store, recovered) = place.open();
-    assert_eq!(recovered.len(), 4);
+    assert_eq!(recovered.len(), 6);
     assert_eq!(only(&store).unwrap().id(), &task_id("one"));
     let failed: Vec<_> = store.unavailable().map(|(name, failed)| (name.as_str(), failed.kind, failed.line)).collect();
-    assert_eq!(failed, [("four", "other", Some(1)), ("three", "line", Some(2)), ("two", "sequence", Some(2))]);
+    let logs = [("four", "other", Some(1)), ("three", "line", Some(2)), ("two", "sequence", Some(2))];
+    assert_eq!(failed, [("folder", "file", None), logs[0], ("link", "file", None), logs[1], logs[2]]);
     assert_eq!(fs::read(place.log("two")).unwrap(), before);
     let error = place
         .stamped(|stamp| store.execute(&task_id("two"), &claim(1, "a"), &super::actor(), stamp))
@@ -93,7 +94,7 @@ fn damage_stays_in_its_log() {
         .to_string();
     assert!(error.contains("task two is not available") && error.contains("line 2"), "{error}");
     let read = crate::tasks(&place.folder(), &session()).unwrap();
-    assert_eq!((read.len(), read.iter().filter(|task| task.task.is_ok()).count()), (4, 1));
+    assert_eq!((read.len(), read.iter().filter(|task| task.task.is_ok()).count()), (6, 1));
 }
 
 /// TSK-2: two logs with one id are one Task and one that is named.
@@ -183,4 +184,71 @@ fn no_folder_is_taken_from_a_link() {
     let error = place.stamped(|stamp| store.create(new, &super::actor(), stamp)).unwrap_err().to_string();
     assert!(error.contains("something else than a folder"), "{error}");
     assert_eq!(fs::read_dir(place.root().join("elsewhere")).unwrap().count(), 0);
+}
+
+/// WAL-4, TSK-2: what lies in a log's place and is no file is told with what it is, waits for nobody, is never written through, and the id
+/// of the log that a link leads to is not given again; other Tasks go on.
+#[test]
+fn what_is_no_file_is_told() {
+    let place = Place::new();
+    let (mut store, _) = place.open();
+    for id in ["one", "ended", "moved", "piped"] {
+        place.create(&mut store, id, "a");
+    }
+    place.run(&mut store, "ended", &Command::Cancel { reason: None });
+    drop(store);
+    for id in ["moved", "ended"] {
+        let elsewhere = place.root().join(id);
+        fs::rename(place.log(id), &elsewhere).unwrap();
+        symlink(&elsewhere, place.log(id)).unwrap();
+    }
+    symlink(place.root().join("nowhere"), place.log("dangling")).unwrap();
+    fs::create_dir(place.log("folder")).unwrap();
+    fs::remove_file(place.log("piped")).unwrap();
+    let fifo = std::process::Command::new("mkfifo").arg(place.log("piped")).status().unwrap();
+    assert!(fifo.success());
+    let kept = fs::read(place.root().join("moved")).unwrap();
+    let (mut store, recovered) = place.open();
+    assert_eq!(recovered.len(), 6);
+    assert_eq!(only(&store).unwrap().id(), &task_id("one"));
+    let told: Vec<_> = store.unavailable().map(|(name, log)| (name.as_str(), log.kind, log.why.as_str())).collect();
+    for (name, what) in
+        [("dangling", "a link"), ("ended", "a link"), ("folder", "a folder"), ("moved", "a link"), ("piped", "a pipe")]
+    {
+        let is_told = |log: &&(&str, &str, &str)| log.0 == name && log.1 == "file" && log.2.contains(what);
+        assert!(told.iter().any(|log| is_told(&log)), "{name}: {told:?}");
+    }
+    let again = place.stamped(|stamp| store.create(super::new_task("moved", "another", "a"), &super::actor(), stamp));
+    assert_eq!(again.unwrap_err().code(), ErrorCode::TaskWalUnavailable);
+    for name in ["folder", "piped", "dangling"] {
+        let new = super::new_task("other", name, "a");
+        let refused = place.stamped(|stamp| store.create(new, &super::actor(), stamp)).unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::PathConflict, "{name}: {refused}");
+    }
+    let found = crate::find_ended(&store, &task_id("ended")).unwrap_err().to_string();
+    assert!(found.contains("it is a link"), "{found}");
+    let read = crate::tasks(&place.folder(), &session()).unwrap();
+    assert_eq!((read.len(), read.iter().filter(|task| task.task.is_ok()).count()), (6, 1));
+    assert_eq!(fs::read(place.root().join("moved")).unwrap(), kept);
+}
+
+/// WAL-2: a log that was removed, moved, or changed by somebody else while its Task is in memory is noticed by whoever looks, before
+/// anything is written.
+#[test]
+fn a_log_that_is_not_in_place_is_noticed() {
+    let spoil: [fn(&std::path::Path); 3] = [
+        |log| fs::remove_file(log).unwrap(),
+        |log| fs::rename(log, log.with_extension("moved")).unwrap(),
+        |log| fs::write(log, "{}\n").unwrap(),
+    ];
+    for spoil in spoil {
+        let place = Place::new();
+        let (mut store, _) = place.open();
+        place.create(&mut store, "one", "a");
+        store.check_log(&task_id("one")).unwrap();
+        spoil(&place.log("one"));
+        let error = store.check_log(&task_id("one")).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::TaskWalUnavailable);
+        assert!(error.to_string().contains("moved, removed or changed by somebody else"), "{error}");
+    }
 }

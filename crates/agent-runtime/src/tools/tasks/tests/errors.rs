@@ -186,3 +186,35 @@ async fn an_existing_file_is_a_conflict() {
     assert!(error.message.contains(".soong-agent/tasks/sess_1/mine.wal.jsonl"), "{error}");
     assert_eq!(std::fs::read_to_string(world.log("mine")).unwrap(), "my notes");
 }
+
+/// WAL-4, TSK-7: the log of a Task that has ended and cannot be read is told in the same words whoever comes to it, to look or to change;
+/// a log that is gone is noticed by who looks.
+#[tokio::test]
+async fn what_cannot_be_read_is_told_alike() {
+    let world = World::new("told_alike").await;
+    let orchestrator = world.orchestrator().await;
+    for id in ["t", "gone"] {
+        orchestrator.create(id, "a").await;
+    }
+    orchestrator.ok("task_cancel", json!({"task_id": "t"})).await;
+    let log = std::fs::read_to_string(world.log("t")).unwrap();
+    std::fs::write(world.log("t"), log.replace("\"wal_seq\":2", "\"wal_seq\":9")).unwrap();
+    let looked = orchestrator.refused("task_get", json!({"task_id": "t"})).await;
+    assert_eq!(looked.code, ErrorCode::TaskWalUnavailable, "{looked}");
+    assert!(looked.message.contains("line 2"), "{looked}");
+    for (tool, arguments) in [
+        ("task_update_step", set("t", "a", "running")),
+        ("task_update", update("t", json!([{"op": "update_task", "title": "New"}]))),
+        ("task_complete", json!({"task_id": "t"})),
+        ("task_query_steps", json!({"task_id": "t"})),
+    ] {
+        let refused = orchestrator.refused(tool, arguments).await;
+        assert_eq!((refused.code, &refused.message), (looked.code, &looked.message), "{tool}");
+    }
+    std::fs::remove_file(world.log("gone")).unwrap();
+    for tool in ["task_get", "task_query_steps"] {
+        let refused = orchestrator.refused(tool, json!({"task_id": "gone"})).await;
+        assert_eq!(refused.code, ErrorCode::TaskWalUnavailable, "{refused}");
+        assert!(refused.message.contains("removed"), "{refused}");
+    }
+}
