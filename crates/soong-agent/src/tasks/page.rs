@@ -62,7 +62,7 @@ pub(super) fn head(view: &TaskView, verbose: bool, look: Look) -> String {
     if verbose {
         escape_for_terminal(&view.summary).lines().for_each(&mut line);
     }
-    for (name, text) in [("result", &view.result_summary), ("reason", &view.reason)] {
+    for (name, text) in [("result", view.result_summary.as_deref()), ("reason", view.reason.as_deref().map(reason))] {
         if let Some(text) = text {
             told(name, text, verbose).iter().for_each(|text| line(text));
         }
@@ -137,7 +137,7 @@ fn row(node: &Node<'_>, id: &str, width: usize, verbose: bool, leases: Leases, l
     if verbose {
         escape_for_terminal(&step.summary).lines().for_each(&mut line);
     }
-    for (name, text) in [("result", &step.result_summary), ("reason", &step.reason)] {
+    for (name, text) in [("result", step.result_summary.as_deref()), ("reason", step.reason.as_deref().map(reason))] {
         if let Some(text) = text {
             told(name, text, verbose).iter().for_each(|text| line(text));
         }
@@ -200,6 +200,20 @@ fn holder(step: &StepView, verbose: bool, leases: Leases) -> String {
         }
     };
     format!("held by {agent}{run}{lease}")
+}
+
+/// What core gives as a reason, in words; what people and models wrote stays as it is.
+pub(super) fn reason(text: &str) -> &str {
+    match text {
+        "task_completed" => "the Task was completed without it",
+        "task_failed" => "the Task failed before it was done",
+        "task_cancelled" => "the Task was cancelled before it was done",
+        "worker_finished_without_terminal_step_status" => "its worker ended without saying what became of it",
+        "worker_cancelled" => "its worker was cancelled",
+        "worker_timeout" => "its worker ran out of time",
+        "worker_failed" => "its worker failed",
+        other => other,
+    }
 }
 
 /// A text of others behind its name: in one line, or whole.

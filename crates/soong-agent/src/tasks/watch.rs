@@ -179,7 +179,8 @@ fn changed(old: &StepView, new: &StepView) -> String {
     if let Some(agent) = new.claimed_by_agent_id.as_ref().filter(|_| new.status.is_held()) {
         what.push_str(&format!(" by {agent}"));
     }
-    for (name, text) in [("result", &new.result_summary), ("reason", &new.reason)] {
+    for (name, text) in [("result", new.result_summary.as_deref()), ("reason", new.reason.as_deref().map(page::reason))]
+    {
         if let Some(text) = text {
             what.push_str(&format!("; {name}: {}", one_line(text)));
         }

@@ -35,7 +35,7 @@ running    |- b  Do b (held by agent_w, lease until 2026-09-21T14:13:20.000Z)
 ready      `- c  Do c
 pending       d  Do d (waits for b, c; optional)
 failed     e     Do e
-                 reason: worker_timeout
+                 reason: its worker ran out of time
 ";
     assert_eq!(text, expected);
     let verbose = steps(&view, &|_| true, true, Leases::Until, PLAIN);
