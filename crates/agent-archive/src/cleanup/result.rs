@@ -86,7 +86,7 @@ impl fmt::Display for CleanupReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::TaskEnded(status) => return write!(f, "its task is {status}"),
-            Self::EmptyFolder => "nothing is left in it",
+            Self::EmptyFolder => "nothing else is in it",
             Self::DebugArtifact => "made for debugging",
             Self::Older => "older than asked for",
             Self::OverMaxBytes => "among the oldest of what is too much",

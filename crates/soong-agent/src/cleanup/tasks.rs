@@ -1,7 +1,8 @@
 //! `soong-agent cleanup tasks`.
 
-use agent_core::archive::{self, CleanupCandidate, CleanupReason, CleanupResult, TaskCleanup};
+use agent_core::archive::{self, CleanupCandidate, CleanupReason, CleanupResult, TaskArchive, TaskCleanup};
 use agent_core::config::Location;
+use agent_core::error::ArchiveError;
 use agent_core::text::quote_argv;
 
 use crate::cli::CleanupTasks;
@@ -25,11 +26,25 @@ pub(super) fn run(arguments: &CleanupTasks, output: &mut Output) -> Outcome {
         older_than: arguments.older_than.as_ref().map(|span| span.before(moment::now())),
     };
     let result = tasks.cleanup(&options)?;
-    Ok(report(&result, arguments, output))
+    let more = if result.dry_run && result.candidates.is_empty() { more(&tasks, &options)? } else { Vec::new() };
+    Ok(report(&result, &more, arguments, output))
+}
+
+/// The options that would cover something, where what was asked for covers nothing.
+fn more(tasks: &TaskArchive, options: &TaskCleanup) -> Result<Vec<&'static str>, ArchiveError> {
+    let failed = TaskCleanup { include_failed: true, ..options.clone() };
+    let cancelled = TaskCleanup { include_cancelled: true, ..options.clone() };
+    let mut more = Vec::new();
+    for (option, options) in [("--failed", failed), ("--cancelled", cancelled)] {
+        if !tasks.cleanup(&options)?.candidates.is_empty() {
+            more.push(option);
+        }
+    }
+    Ok(more)
 }
 
 /// What may go, or is gone, and what stays and why.
-fn report(result: &CleanupResult, arguments: &CleanupTasks, output: &mut Output) -> Exit {
+fn report(result: &CleanupResult, more: &[&str], arguments: &CleanupTasks, output: &mut Output) -> Exit {
     let failed = |candidate: &CleanupCandidate| {
         result.failures.iter().any(|failure| failure.path.as_ref() == Some(&candidate.path))
     };
@@ -57,21 +72,19 @@ fn report(result: &CleanupResult, arguments: &CleanupTasks, output: &mut Output)
     if !result.dry_run {
         output.note(&format!("removed {what}, {size}"));
     } else if listed.is_empty() {
-        output.note(&nothing_found(arguments));
+        output.note(&nothing_found(more));
     } else {
         output.note(&format!("{what}, {size}; nothing was removed. To remove them: {}", command(arguments)));
     }
     if result.dry_run || result.failures.is_empty() { Exit::Completed } else { Exit::Failed }
 }
 
-fn nothing_found(arguments: &CleanupTasks) -> String {
-    let more = match (arguments.failed, arguments.cancelled) {
-        (true, true) => return "there is nothing to remove".to_owned(),
-        (true, false) => "--cancelled",
-        (false, true) => "--failed",
-        (false, false) => "--failed and --cancelled",
-    };
-    format!("there is nothing to remove; {more} cover{} more", if more.contains(' ') { "" } else { "s" })
+fn nothing_found(more: &[&str]) -> String {
+    match more {
+        [] => "there is nothing to remove".to_owned(),
+        [one] => format!("there is nothing to remove; {one} covers more"),
+        several => format!("there is nothing to remove; {} cover more", several.join(" and ")),
+    }
 }
 
 /// The words that do what was shown.

@@ -50,6 +50,7 @@ fn tasks_that_ended() {
     let lines: Vec<Vec<_>> = shown.stdout.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(lines.len(), 3, "{shown:?}");
     assert_eq!([lines[0][2], lines[0][4]], [OTHER, "its task is completed"], "the oldest comes first");
+    assert_eq!(lines[2][4], "nothing else is in it", "its log is there yet");
     assert_eq!([lines[1][0], lines[1][2]], [&*size.to_string(), ONE]);
     assert!(lines[1][3].ends_with("/done.wal.jsonl") && lines[2][3].ends_with(OTHER), "{shown:?}");
     assert!(one.log("done").exists(), "nothing goes in a dry run");
@@ -65,8 +66,14 @@ fn tasks_that_ended() {
     let none = world.run(&["cleanup", "tasks", "--yes"]).exits(0).says(&["removed 0 logs"]);
     assert_eq!(none.stdout, "");
     world.run(&["cleanup", "tasks"]).exits(0).says(&["nothing to remove; --failed and --cancelled cover more"]);
-    as_told(&world, &world.run(&["cleanup", "tasks", "--failed", "--cancelled"])).exits(0).says(&["removed 2 logs, "]);
+    let failed = world.run(&["cleanup", "tasks", "--failed"]);
+    as_told(&world, &failed).exits(0).says(&["removed 1 log, "]);
+    world.run(&["cleanup", "tasks", "--failed"]).exits(0).says(&["nothing to remove; --cancelled covers more"]);
+    as_told(&world, &world.run(&["cleanup", "tasks", "--failed", "--cancelled"])).exits(0).says(&["removed 1 log, "]);
     assert_eq!(left(ONE).unwrap(), 1);
+    // What is left has not ended: no option helps.
+    let nothing = world.run(&["cleanup", "tasks"]).exits(0).says(&["there is nothing to remove"]);
+    assert!(!nothing.stderr.contains("cover"), "{nothing:?}");
 }
 
 fn now() -> u64 {
