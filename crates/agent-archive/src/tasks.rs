@@ -3,12 +3,14 @@
 mod cleanup;
 mod view;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use agent_protocol::{SessionId, Timestamp};
+use agent_protocol::{EventId, SessionId, Timestamp};
 use agent_redact::KnownSecrets;
-use agent_task_store::{LogFile, TaskError};
+use agent_task_store::{Stamp, TaskError};
+use agent_tasks::Moment;
 
 pub use cleanup::TaskCleanup;
 pub use view::{StepView, TaskView};
@@ -43,8 +45,14 @@ pub struct TaskSession {
 pub struct TaskLog {
     /// The session.
     pub session_id: SessionId,
-    /// The file. As long as this value is the same, so is what the log says.
-    pub file: LogFile,
+    /// The file.
+    pub path: PathBuf,
+    /// When it was last written. As long as this and its size are the same, so is what it says.
+    pub modified: SystemTime,
+    /// Its size.
+    pub bytes: u64,
+    /// Why the logs of the session cannot be listed: this one, which names their folder, then stands for all of them.
+    pub unlisted: Option<String>,
 }
 
 /// Why a log makes no Task.
@@ -72,25 +80,25 @@ impl TaskArchive {
 
     /// The sessions that have Tasks, the one that changed last first.
     ///
+    /// A folder that cannot be listed hides no other: it comes as one log that cannot be read.
+    ///
     /// # Errors
-    /// If a folder cannot be read.
+    /// If the folder of all of them cannot be read.
     pub fn sessions(&self) -> Result<Vec<TaskSession>, ArchiveError> {
         let mut sessions = Vec::new();
         for folder in agent_task_store::session_folders(&self.wal_dir).map_err(unread)? {
-            sessions.extend(session(folder.session_id, &folder.path)?);
+            sessions.extend(session(folder.session_id, &folder.path));
         }
         sessions.sort_by(|one: &TaskSession, other| {
-            let newest = |session: &TaskSession| session.logs.first().map(|log| log.file.modified);
+            let newest = |session: &TaskSession| session.logs.first().map(|log| log.modified);
             newest(other).cmp(&newest(one)).then_with(|| one.session_id.as_str().cmp(other.session_id.as_str()))
         });
         Ok(sessions)
     }
 
     /// The Tasks of one session; none where it has none.
-    ///
-    /// # Errors
-    /// If its folder cannot be read.
-    pub fn session(&self, session_id: &SessionId) -> Result<Option<TaskSession>, ArchiveError> {
+    #[must_use]
+    pub fn session(&self, session_id: &SessionId) -> Option<TaskSession> {
         session(session_id.clone(), &agent_task_store::session_folder(&self.wal_dir, session_id))
     }
 
@@ -99,8 +107,33 @@ impl TaskArchive {
     /// # Errors
     /// Why it makes no Task; others are not concerned.
     pub fn read(&self, log: &TaskLog) -> Result<TaskView, TaskDamage> {
-        let task = agent_task_store::read_task(&log.file.path, &log.session_id);
-        let task = task.map_err(|why| TaskDamage { path: log.file.path.clone(), why: self.shown(&why) })?;
+        let task = match &log.unlisted {
+            Some(why) => Err(why.clone()),
+            None => agent_task_store::read_task(&log.path, &log.session_id),
+        };
+        let task = task.map_err(|why| TaskDamage { path: log.path.clone(), why: self.shown(&why) })?;
+        Ok(TaskView::of(&task, &|text| self.shown(text)))
+    }
+
+    /// Cancels the Task of a log for a person, where no process has it open: nobody works on it then. The lines name no agent and no run.
+    ///
+    /// # Errors
+    /// Why it is as it was: a process holds its log, it has ended, its log makes no Task or cannot be written.
+    #[doc(hidden)]
+    pub fn cancel(
+        &self,
+        log: &TaskLog,
+        reason: Option<&str>,
+        now: Moment,
+        new_event_id: &dyn Fn() -> EventId,
+    ) -> Result<TaskView, ArchiveError> {
+        let stamp = Stamp { now, lease_millis: 0, new_event_id };
+        let reason = reason.map(|reason| self.secrets.redact(reason).text.into_owned());
+        let cancelled = match &log.unlisted {
+            Some(why) => Err(why.clone()),
+            None => agent_task_store::cancel(&log.path, &log.session_id, reason, &stamp),
+        };
+        let task = cancelled.map_err(|why| ArchiveError::Tasks(self.shown(&why)))?;
         Ok(TaskView::of(&task, &|text| self.shown(text)))
     }
 
@@ -109,12 +142,23 @@ impl TaskArchive {
     }
 }
 
-fn session(session_id: SessionId, folder: &Path) -> Result<Option<TaskSession>, ArchiveError> {
-    let logs = agent_task_store::logs(folder).map_err(unread)?;
-    let Some(newest) = logs.first() else { return Ok(None) };
-    let updated_at = timestamp(newest.modified);
-    let logs = logs.into_iter().map(|file| TaskLog { session_id: session_id.clone(), file });
-    Ok(Some(TaskSession { logs: logs.collect(), session_id, updated_at }))
+fn session(session_id: SessionId, folder: &Path) -> Option<TaskSession> {
+    let log = |path: &Path, modified, bytes, unlisted| TaskLog {
+        session_id: session_id.clone(),
+        path: path.to_owned(),
+        modified,
+        bytes,
+        unlisted,
+    };
+    let logs: Vec<_> = match agent_task_store::logs(folder) {
+        Ok(files) => files.into_iter().map(|file| log(&file.path, file.modified, file.bytes, None)).collect(),
+        Err(error) => {
+            let modified = fs::metadata(folder).and_then(|it| it.modified()).unwrap_or(UNIX_EPOCH);
+            vec![log(folder, modified, 0, Some(error.to_string()))]
+        }
+    };
+    let updated_at = timestamp(logs.first()?.modified);
+    Some(TaskSession { session_id, updated_at, logs })
 }
 
 fn timestamp(moment: SystemTime) -> Timestamp {

@@ -51,6 +51,12 @@ impl EventIds {
         Self::new(|| fresh_id(EventId::PREFIX, EventId::parse))
     }
 
+    /// Makes one.
+    #[must_use]
+    pub fn next(&self) -> EventId {
+        (self.0)()
+    }
+
     /// Ids of the caller's, none of which may come twice.
     pub fn new(ids: impl Fn() -> EventId + Send + Sync + 'static) -> Self {
         Self(Arc::new(ids))

@@ -6,6 +6,7 @@
 //!
 //! All of it blocks. It reads no clock and makes no ids: both are handed in.
 
+mod cancel;
 mod ended;
 mod error;
 mod folder;
@@ -15,6 +16,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+pub use cancel::cancel;
 pub use ended::{EndedPage, EndedTask, ended, find_ended, read_task, tasks};
 pub use error::TaskError;
 pub use folder::{LogFile, SessionFolder, logs, session_folder, session_folders};

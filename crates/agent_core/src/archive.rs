@@ -17,16 +17,18 @@ pub use agent_archive::{
 };
 pub use agent_protocol::Estimates;
 use agent_protocol::SessionId;
-use agent_store::SqliteStore;
+use agent_runtime::EventIds;
+use agent_store::{Clock, SqliteStore};
 pub use agent_store::{
     DamagedEntry, DamagedSession, DeletedArtifacts, DeletedSession, FileFailure, Repaired, ReplayCursor, ReplayPage,
     SessionFilter, SessionSummary,
 };
+use agent_tasks::Moment;
 pub use agent_tasks::{StepCounts, StepId, StepStatus, TaskId, TaskStatus};
 
 use crate::config::location::Location;
 use crate::environment::{Environment, resolved};
-use crate::error::BuildError;
+use crate::error::{ArchiveError, BuildError};
 use crate::settings::{sessions_dir, store_settings};
 use crate::task_logs::TaskLogs;
 
@@ -69,6 +71,15 @@ pub fn open_tasks(location: &Location) -> Result<TaskArchive, BuildError> {
     // Keys of profiles that agent definitions bring along are masked where a log is written; they are not read for looking.
     let secrets = settings.secrets(Vec::new())?;
     Ok(TaskLogs::new(&settings, secrets).of(&settings.places.project))
+}
+
+/// Cancels the Task of a log for a person, with its steps. No process may have the log open: whoever works on the Task is to end first.
+///
+/// # Errors
+/// Why the Task is as it was.
+pub fn cancel_task(tasks: &TaskArchive, log: &TaskLog, reason: Option<&str>) -> Result<TaskView, ArchiveError> {
+    let ids = EventIds::unique();
+    tasks.cancel(log, reason, Moment::from_millis(Clock::system().unix_millis()), &|| ids.next())
 }
 
 /// How many sessions have a folder beside this database. Where there are some and nothing is stored, the database is lost.

@@ -195,8 +195,12 @@ Examples:
   soong-agent tasks last
   soong-agent tasks last --watch
   soong-agent tasks sess_… --task release --verbose
-  soong-agent tasks last --task release --svg release.svg")]
+  soong-agent tasks last --task release --svg release.svg
+  soong-agent tasks cancel release --session sess_…")]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct TasksArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<TasksCommand>,
     /// The session: its id, a beginning of it (8 characters or more), or `last`, the project's latest with Tasks
     #[arg(value_name = "SESSION")]
     pub(crate) session: Option<String>,
@@ -221,6 +225,35 @@ pub(crate) struct TasksArguments {
     /// Of every session
     #[arg(long, conflicts_with_all = ["limit", "session"])]
     pub(crate) all: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TasksCommand {
+    /// Cancel a Task that nobody works on any more, with its steps
+    #[command(after_help = "\
+The Task's log takes the end; its steps so far stay to be read. While a process works on the Task it is left
+alone: end that run first. `soong-agent cleanup tasks --cancelled` then removes the log.
+
+Examples:
+  soong-agent tasks cancel release
+  soong-agent tasks cancel release --session sess_… --reason \"done by hand\"")]
+    Cancel(CancelTask),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CancelTask {
+    /// The Task's id
+    #[arg(value_name = "TASK")]
+    pub(crate) task: String,
+    /// Its session: an id, a beginning of it (8 characters or more), or `last` [default: the one that has such a Task]
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// The project [default: the current folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) path: Option<PathBuf>,
+    /// Why, for whoever looks at it later
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,5 +1,6 @@
 //! `soong-agent tasks`.
 
+mod cancel;
 mod list;
 mod logs;
 #[cfg(test)]
@@ -18,7 +19,7 @@ use std::path::Path;
 use agent_core::archive::TaskLog;
 use agent_core::id::SessionId;
 
-use crate::cli::TasksArguments;
+use crate::cli::{TasksArguments, TasksCommand};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::lines::{counted, whole_line};
 use crate::output::Output;
@@ -26,6 +27,9 @@ use crate::output::Output;
 use logs::{Read, all_of_it, read};
 
 pub(crate) fn run(arguments: &TasksArguments, output: &mut Output) -> Outcome {
+    if let Some(TasksCommand::Cancel(arguments)) = &arguments.command {
+        return cancel::run(arguments, output);
+    }
     let Some(written) = &arguments.session else { return all(arguments, output) };
     let (archive, session) = match which::session(written, arguments.path.as_deref(), output)? {
         which::Session::WithTasks(archive, session) => (archive, session),

@@ -268,8 +268,26 @@ fn logs_are_read_as_they_lie() {
     let log = place.log("sess_old", "one");
     File::options().append(true).open(&log).unwrap().write_all(b"{\"wal_seq\":3,").unwrap();
     let before = fs::read(&log).unwrap();
-    let view = archive.read(&archive.session(&sessions[1].session_id).unwrap().unwrap().logs[0]).unwrap();
+    let view = archive.read(&archive.session(&sessions[1].session_id).unwrap().logs[0]).unwrap();
     assert_eq!((view.task_id.as_str(), view.counts.ready, view.steps[0].waits_for_step_ids.len()), ("one", 1, 0));
     assert_eq!(fs::read(&log).unwrap(), before);
     drop(store);
+}
+
+/// CLI-5: where the logs of a session cannot be listed, that is told as a log that cannot be read, with the folder and the reason. (A file
+/// stands in the folder's place, which nobody can list, whoever runs the tests.)
+#[test]
+fn logs_that_cannot_be_listed_are_told() {
+    let place = Place::new("tasks_unlisted");
+    place.task("sess_a", "one", None, 1);
+    let folder = place.wal_dir().join("sess_b");
+    fs::write(&folder, "no folder").unwrap();
+    let archive = place.archive();
+    let found = archive.session(&SessionId::parse("sess_b").unwrap()).unwrap();
+    let [log] = found.logs.as_slice() else { panic!("{found:?}") };
+    let damage = archive.read(log).unwrap_err();
+    assert!(damage.path == folder && damage.why.contains("cannot list"), "{damage:?}");
+    let refused = archive.cancel(log, None, Moment::from_millis(1), &|| EventId::parse("evt_1").unwrap()).unwrap_err();
+    assert!(refused.to_string().contains("cannot list"), "{refused}");
+    assert!(archive.read(&archive.sessions().unwrap()[0].logs[0]).is_ok());
 }

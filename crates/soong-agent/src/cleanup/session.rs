@@ -4,7 +4,8 @@ use agent_core::archive::{self, Archive, ArtifactCleanup, DeletedSession, FileFa
 use agent_core::config::Location;
 use agent_core::error::{ArchiveError, RuntimeError, StoreError};
 use agent_core::id::SessionId;
-use agent_core::text::{shorten, shown_path};
+use agent_core::permission::path_from_text;
+use agent_core::text::{quote_argv, shorten, shown_path};
 
 use crate::exit::{Exit, Failure, Outcome};
 use crate::lines::{counted, one_line, whole_line};
@@ -35,6 +36,7 @@ pub(super) async fn show(archive: &Archive, id: &SessionId, output: &mut Output)
     let went =
         Went { runs: listing.summary.runs, nodes, events, files: files.candidates.len() as u64, bytes: files.bytes };
     output.page(&went.line(id));
+    tasks_stay(&listing, output);
     let words = ["soong-agent", "cleanup", "session", id.as_str(), "--yes"];
     output.note(&format!("nothing was removed. To remove it: {}", words.join(" ")));
     Ok(Exit::Completed)
@@ -49,13 +51,16 @@ pub(super) async fn remove(archive: &Archive, id: &SessionId, output: &mut Outpu
         deleted => deleted?,
     };
     let DeletedSession { nodes, events, runs, artifacts, bytes, failures, index_left, .. } = deleted;
-    if let Ok(listing) = listing {
-        say_which(&listing, output);
+    if let Ok(listing) = &listing {
+        say_which(listing, output);
     }
     output.page(&Went { runs, nodes, events, files: artifacts, bytes }.line(id));
     all_removed(&failures, output)?;
     if let Some(why) = index_left {
         output.note(&format!("words of it stay in the search index until the next search: {why}"));
+    }
+    if let Ok(listing) = &listing {
+        tasks_stay(listing, output);
     }
     output.note("removed");
     Ok(Exit::Completed)
@@ -128,6 +133,35 @@ fn say_which(listing: &SessionListing, output: &mut Output) {
     let project = whole_line(&below_home(&session.cwd));
     let used = moment::ago(&session.updated_at, moment::now());
     output.marked("session", Colour::Dim, &format!("{words}of {project}, last used {used}"));
+}
+
+/// The logs of a session's Tasks lie in its project and are not removed with it: how they are.
+fn tasks_stay(listing: &SessionListing, output: &mut Output) {
+    let session = &listing.summary.session;
+    let project = path_from_text(&session.cwd);
+    let tasks = match archive::open_tasks(&Location::default().project_dir(&project)) {
+        Ok(tasks) => tasks,
+        Err(error) => {
+            output
+                .note(&format!("whether it has Tasks, which stay, cannot be seen: {}", whole_line(&error.to_string())));
+            return;
+        }
+    };
+    let Some(found) = tasks.session(&session.session_id) else { return };
+    let reads: Vec<_> = found.logs.iter().map(|log| tasks.read(log)).collect();
+    let active: Vec<_> = reads.iter().flatten().filter(|view| !view.status.is_terminal()).collect();
+    let folder = whole_line(&below_home(&tasks.wal_dir().join(session.session_id.as_str()).to_string_lossy()));
+    let logs = counted(found.logs.len() as u64, "log");
+    let at = ["--path".to_owned(), session.cwd.clone()];
+    let command =
+        |words: &[&str]| quote_argv(&[words.iter().map(|word| (*word).to_owned()).collect(), at.to_vec()].concat());
+    let cleanup = command(&["soong-agent", "cleanup", "tasks", "--failed", "--cancelled"]);
+    output.note(&format!("its Tasks stay: {logs} in {folder}. To see which can be removed: {cleanup}"));
+    for view in active {
+        let id = session.session_id.as_str();
+        let cancel = command(&["soong-agent", "tasks", "cancel", view.task_id.as_str(), "--session", id]);
+        output.note(&format!("Task {} has not ended. To end it: {cancel}", view.task_id));
+    }
 }
 
 /// What goes with a session.

@@ -60,7 +60,7 @@ impl Line {
                 }
             }
             Err(damage) => {
-                let modified = log.file.modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+                let modified = log.modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
                 let updated_at = Timestamp::from_unix_millis(u64::try_from(modified.as_millis()).unwrap_or(u64::MAX));
                 Self { session_id, updated_at, task: None, words: page::damage(damage) }
             }

@@ -16,7 +16,7 @@ pub(super) fn read<'l>(archive: &TaskArchive, logs: &'l [TaskLog]) -> Vec<(&'l T
 /// The sessions of an archive, as far as they are asked for.
 pub(super) fn sessions_of(archive: &TaskArchive, session: Option<&SessionId>) -> Result<Vec<TaskSession>, Failure> {
     Ok(match session {
-        Some(id) => archive.session(id)?.into_iter().collect(),
+        Some(id) => archive.session(id).into_iter().collect(),
         None => archive.sessions()?,
     })
 }

@@ -97,7 +97,7 @@ fn look(archive: &TaskArchive, wanted: &Wanted<'_>, logs: &mut Logs) -> Result<V
     let sessions = sessions_of(archive, wanted.session)?.into_iter();
     let sessions = sessions.filter(|session| !wanted.but.contains(&session.session_id));
     let there: BTreeMap<PathBuf, TaskLog> =
-        sessions.flat_map(|session| session.logs).map(|log| (log.file.path.clone(), log)).collect();
+        sessions.flat_map(|session| session.logs).map(|log| (log.path.clone(), log)).collect();
     let mut lines = Vec::new();
     logs.others.retain(|path, _| there.contains_key(path));
     logs.seen.retain(|path, seen| {
@@ -234,6 +234,6 @@ fn in_full(logs: &Logs, wanted: &Wanted<'_>, look: Look) -> String {
 /// What changed last comes first.
 fn in_order(logs: &Logs) -> Vec<&Seen> {
     let mut seen: Vec<_> = logs.seen.values().collect();
-    seen.sort_by_key(|it| Reverse(it.log.file.modified));
+    seen.sort_by_key(|it| Reverse(it.log.modified));
     seen
 }

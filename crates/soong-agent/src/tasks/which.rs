@@ -122,7 +122,7 @@ async fn in_database(archive: &Archive, id: SessionId) -> Result<Session, Failur
     let id = Which::Id(id).find(archive, None).await?;
     let project = archive.session(&id).await?.summary.session.cwd;
     let tasks = archive::open_tasks(&Location::default().project_dir(path_from_text(&project)))?;
-    Ok(match tasks.session(&id)? {
+    Ok(match tasks.session(&id) {
         Some(session) => Session::WithTasks(tasks, session),
         None => Session::Without(id),
     })

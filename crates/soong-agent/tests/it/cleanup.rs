@@ -202,3 +202,32 @@ fn wrong_words() {
     }
     assert_eq!(world.left_in_home(), Vec::<String>::new());
 }
+
+/// ART-3, WAL-6: Tasks stay when their session is removed; before and after it is said where they are, which have not ended, and what ends
+/// and removes them. That works without the session.
+#[test]
+fn the_tasks_of_a_session_stay() {
+    let world = World::new("cleanup_session_tasks");
+    world.server.script([Reply::text("Done.")]);
+    let session = world.run(&["run", "Do it."]).exits(0).session();
+    let mut tasks = world.tasks(&session);
+    tasks.create("over", "Over", &["a"]).does("over", agent_tasks::Command::Cancel { reason: None });
+    tasks.create("open", "Open", &["a"]);
+    let logs = [tasks.log("over"), tasks.log("open")];
+    drop(tasks);
+    let words = [
+        "its Tasks stay: 2 logs in ",
+        "soong-agent cleanup tasks --failed --cancelled --path ",
+        "Task open has not ended. To end it: ",
+    ];
+    world.run(&["cleanup", "session", &session]).exits(0).says(&words);
+    let removed = world.run(&["cleanup", "session", &session, "--yes"]).exits(0).says(&words).says(&["removed"]);
+    assert!(logs.iter().all(|log| log.exists()));
+    let ended = as_told(&world, &removed).exits(0).says(&["cancelled Task open of session", &session]);
+    assert!(!ended.stderr.contains("Task over"), "{ended:?}");
+    world.run(&["cleanup", "tasks", "--cancelled", "--yes"]).exits(0).says(&["removed 2 logs and 1 empty folder"]);
+    world.server.script([Reply::text("Done.")]);
+    let without = world.run(&["run", "Do it."]).exits(0).session();
+    let shown = world.run(&["cleanup", "session", &without, "--yes"]).exits(0);
+    assert!(!shown.stderr.contains("Tasks"), "{shown:?}");
+}

@@ -312,3 +312,42 @@ fn the_picture_of_the_docs() {
     }
     assert!(fs::read_to_string(file).unwrap() == drawn, "docs/tasks.svg is stale");
 }
+
+/// CLI-5, TSK-7: a Task that has not ended is ended by a person, named by its id alone or with its session; while a process has it open it
+/// stays as it is, and so does one that has ended. What can be done next is said, and does it.
+#[test]
+fn a_task_is_cancelled() {
+    let (world, tasks) = world("tasks_cancel");
+    let log = tasks.log("release");
+    let before = fs::read(&log).unwrap();
+    let held = world.run(&["tasks", "cancel", "release"]);
+    held.exits(1).says(&[
+        "Task release is not cancelled: ",
+        "is in use by process ",
+        "end the run that works on it first",
+    ]);
+    assert_eq!(fs::read(&log).unwrap(), before);
+    drop(tasks);
+    world.run(&["tasks", "cancel", "old"]).exits(1).says(&["Task old of session", "is completed; it has ended"]);
+    world
+        .run(&["tasks", "cancel", "nothing"])
+        .exits(2)
+        .says(&["there is no Task nothing", "`soong-agent tasks` lists them"]);
+    world.tasks(OTHER).create("release", "Another", &["a", "b<a"]);
+    world.run(&["tasks", "cancel", "release"]).exits(2).says(&["--session", ONE, OTHER]);
+    let cancelled = world.run(&["tasks", "cancel", "release", "--session", ONE, "--reason", "done by hand"]).exits(0);
+    cancelled.says(&[
+        "cancelled Task release of session",
+        ONE,
+        "with 4 steps",
+        "soong-agent cleanup tasks --cancelled",
+    ]);
+    let shown = world.run(&["tasks", ONE, "--task", "release"]).exits(0);
+    assert!(shown.stdout.starts_with("cancelled  release"), "{shown:?}");
+    assert!(shown.stdout.contains("reason: done by hand"), "{shown:?}");
+    assert!(shown.stdout.contains("reason: the Task was cancelled before it was done"), "{shown:?}");
+    assert!(!shown.stdout.contains("task_cancelled"), "{shown:?}");
+    world.run(&["tasks", "cancel", "release"]).exits(0).says(&[OTHER, "with 2 steps"]);
+    world.run(&["cleanup", "tasks", "--cancelled", "--yes"]).exits(0);
+    assert!(!log.exists());
+}
