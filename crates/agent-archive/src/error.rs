@@ -35,6 +35,24 @@ pub enum ArchiveError {
     /// No new branch can start after the node (STO-7).
     #[error(transparent)]
     Branch(#[from] agent_engine::BranchError),
+    /// The run is no child's.
+    #[error(
+        "run {run_id} is no child's: it is one of the session's own agent, or of an agent that core made for itself"
+    )]
+    NoChild {
+        /// The run.
+        run_id: RunId,
+    },
+    /// The run is a child's, but another run asked for it.
+    #[error("run {child_run_id} is no child of run {run_id}: run {parent_run_id} asked for it")]
+    OthersChild {
+        /// The run that was asked.
+        run_id: RunId,
+        /// What it was asked for.
+        child_run_id: RunId,
+        /// The run that asked for the child.
+        parent_run_id: RunId,
+    },
     /// A past request cannot be put together again.
     #[error("the request of turn {turn} of run {run_id} cannot be rebuilt: {missing}")]
     NotRebuilt {
@@ -74,9 +92,12 @@ impl ArchiveError {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NotFound { .. } | Self::OtherTree { .. } | Self::Branch(_) | Self::NoSuchNumber { .. } => {
-                ErrorCode::ValidationError
-            }
+            Self::NotFound { .. }
+            | Self::OtherTree { .. }
+            | Self::Branch(_)
+            | Self::NoSuchNumber { .. }
+            | Self::NoChild { .. }
+            | Self::OthersChild { .. } => ErrorCode::ValidationError,
             Self::Store(error) => error.code(),
             Self::NotRebuilt { .. } => ErrorCode::StorageError,
             Self::Tasks(_) => ErrorCode::TaskWalUnavailable,

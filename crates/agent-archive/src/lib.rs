@@ -14,6 +14,7 @@
 
 mod archive;
 mod change;
+mod child;
 mod cleanup;
 mod context;
 mod error;
@@ -23,11 +24,13 @@ mod missing;
 mod rebuild;
 mod replay;
 mod screen;
+mod stored;
 mod tasks;
 mod timeline;
 mod tree;
 
 pub use archive::Archive;
+pub use child::{ChildInspection, WorkerInspection};
 pub use cleanup::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupKept, CleanupReason, CleanupResult};
 pub use context::{
     BlockReport, CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextReport,

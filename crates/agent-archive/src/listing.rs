@@ -1,6 +1,8 @@
 //! Sessions as they stand in lists.
 
-use agent_protocol::{ContentBlock, EventType, Node, NodeId, Role, RunStatus, RuntimeEvent, SessionId, Timestamp};
+use agent_protocol::{
+    ContentBlock, EventType, Node, NodeId, Role, RunMode, RunStatus, RuntimeEvent, SessionId, Timestamp,
+};
 use agent_redact::SecretPatterns;
 use agent_store::{DamagedSession, Owner, RunInfo, SearchHit, SessionFilter, SessionSummary};
 use serde::Serialize;
@@ -9,6 +11,7 @@ use serde_json::Value;
 use crate::archive::{Archive, no_session};
 use crate::error::ArchiveError;
 use crate::screen;
+use crate::stored;
 
 /// A session in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,6 +22,8 @@ pub struct SessionListing {
     pub owner: Option<Owner>,
     /// What the last run's status means now.
     pub standing: Standing,
+    /// How the last run works or worked; none where there is no run. To go on in the same way takes the same mode.
+    pub mode: Option<RunMode>,
     /// The question to a person that the run waits for, as its `permission_requested` event tells it.
     pub question: Option<RuntimeEvent>,
 }
@@ -149,8 +154,10 @@ impl Archive {
             (Some(run), Standing::Running) => self.open_question(run).await?,
             _ => None,
         };
+        let mode = summary.last_run.as_ref().map(stored::mode_of).transpose();
+        let mode = self.told(mode)?;
         self.show_summary(&mut summary)?;
-        Ok(SessionListing { summary, owner, standing, question })
+        Ok(SessionListing { summary, owner, standing, mode, question })
     }
 
     /// People are asked one question at a time, so only the last one can be open.
@@ -236,7 +243,7 @@ fn meaning(run: &RunInfo, owned: bool) -> Standing {
 }
 
 /// Whether a later owner of the session ended it in its process's place (RUN-20).
-fn was_interrupted(run: &RunInfo) -> bool {
+pub(crate) fn was_interrupted(run: &RunInfo) -> bool {
     run.error.as_ref().and_then(|error| error.details.get("kind")) == Some(&Value::from("interrupted"))
 }
 

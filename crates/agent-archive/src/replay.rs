@@ -1,9 +1,10 @@
 //! Timelines, page by page (STO-9).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use agent_protocol::internal::{COMPACT, PURPOSE};
-use agent_protocol::{Node, RunId, RuntimeEvent, SessionId};
+use agent_protocol::{AgentId, Node, RunId, RuntimeEvent, SessionId};
 use agent_store::{
     AgentInfo, ArtifactInfo, DamagedEntry, ReplayCursor, ReplayPage, ReplayScope, RunInfo, SessionArchive, SessionInfo,
     StoreError,
@@ -13,6 +14,10 @@ use tokio::sync::mpsc;
 use crate::archive::Archive;
 use crate::error::ArchiveError;
 use crate::screen::{self, Screen};
+use crate::stored;
+
+/// Runs read at once.
+const RUNS: u32 = 256;
 
 type Piece = Result<ReplayPage, ArchiveError>;
 
@@ -179,11 +184,42 @@ impl Archive {
                 Err(error) => children.damaged.push(self.screen.damage(error)),
             }
         }
-        children.agents.retain(|agent| match run {
-            Some(run) => agent.created_by_run_id.as_ref() == Some(&run.run_id),
-            None => agent.agent_id != session.root_agent_id,
-        });
+        let Some(run) = run else {
+            children.agents.retain(|agent| agent.agent_id != session.root_agent_id);
+            return Ok(children);
+        };
+        let made = |agent: &AgentInfo| agent.created_by_run_id.as_ref() == Some(&run.run_id);
+        let may_be_sent = |agent: &AgentInfo| agent.agent_id != session.root_agent_id && !is_internal(agent);
+        let mut sent = HashSet::new();
+        // An agent that lives on may have been made by an earlier run.
+        if children.agents.iter().any(|agent| may_be_sent(agent) && !made(agent)) {
+            match self.sent_by(session, &run.run_id).await {
+                Ok(agents) => sent = agents,
+                Err(ArchiveError::Store(error)) if error.is_damage() => children.damaged.push(error),
+                Err(error) => return Err(error),
+            }
+        }
+        children.agents.retain(|agent| made(agent) || sent.contains(&agent.agent_id));
         Ok(children)
+    }
+
+    /// The agents whose runs say that this run asked for them.
+    async fn sent_by(&self, session: &SessionInfo, run_id: &RunId) -> Result<HashSet<AgentId>, ArchiveError> {
+        let (mut sent, mut offset) = (HashSet::new(), 0);
+        loop {
+            let page = self.told(self.archive.runs(&session.session_id, RUNS, offset).await)?;
+            let complete = page.len() < RUNS as usize;
+            for run in page {
+                let origin = self.told(stored::origin_of(&run))?;
+                if origin.is_some_and(|origin| origin.parent_run_id == *run_id) {
+                    sent.insert(run.agent_id);
+                }
+            }
+            if complete {
+                return Ok(sent);
+            }
+            offset += RUNS;
+        }
     }
 }
 

@@ -1,18 +1,22 @@
 //! Who worked in a session: its own agent and its runs, and below each run the agents that it made.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use agent_protocol::internal::PURPOSE;
+use agent_protocol::event::{TaskEvent, TaskStepClaimed};
+use agent_protocol::task::{StepId, TaskId};
 use agent_protocol::{
-    AgentId, AgentStatus, AgentType, EndReason, ErrorPayload, Node, NodeId, RunId, RunStatus, SessionId, Timestamp,
-    Usage,
+    AgentId, AgentRole, AgentStatus, AgentType, ChildOrigin, EndReason, ErrorPayload, EventType, Node, NodeId, RunId,
+    RunMode, RunStatus, SessionId, Timestamp, ToolCallId, Usage,
 };
+use agent_redact::in_one_line;
 use agent_store::{AgentInfo, RunInfo, StoreError};
 use serde::Serialize;
 
 use crate::archive::Archive;
 use crate::error::ArchiveError;
+use crate::listing::was_interrupted;
 use crate::screen;
+use crate::stored::{self, Who};
 use crate::timeline::words;
 
 /// The agents of a session and their runs.
@@ -26,13 +30,21 @@ pub struct AgentTree {
     pub others: Vec<TreeAgent>,
 }
 
-/// An agent and its runs.
+/// An agent and its runs: of one that lives on, such as a worker, below each run that sent it those that this run asked for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TreeAgent {
     /// The agent.
     pub agent_id: AgentId,
     /// What kind of agent it is.
     pub agent_type: AgentType,
+    /// The part it plays; none for one that core made for itself, and for children that an older build made.
+    pub role: Option<AgentRole>,
+    /// The definition it is made from; none for the session's own agent.
+    pub agent_definition_id: Option<String>,
+    /// A worker's entry in the configuration.
+    pub worker_id: Option<String>,
+    /// A worker's pool.
+    pub worker_pool_id: Option<String>,
     /// Where it stands.
     pub status: AgentStatus,
     /// What core made it for, such as `compact`; none for one with a task of its own.
@@ -45,19 +57,23 @@ pub struct TreeAgent {
     pub runs: Vec<TreeRun>,
 }
 
-/// A run and the agents that it made.
+/// A run and the agents that worked for it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TreeRun {
     /// The run.
     pub run_id: RunId,
     /// Where it stands.
     pub status: RunStatus,
+    /// How it works; of the session's own agent only.
+    pub mode: Option<RunMode>,
     /// Why it ended, once it has.
     pub end_reason: Option<EndReason>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it last changed: for one that has ended, when it did.
     pub updated_at: Timestamp,
+    /// How long it took, in milliseconds, once it has ended; none where its process ended before it did.
+    pub elapsed_ms: Option<u64>,
     /// Turns taken.
     pub turns: u32,
     /// Tokens of its own requests and of the summaries made for it, which are in those agents' runs as well (DEC-92); without those
@@ -69,7 +85,13 @@ pub struct TreeRun {
     pub answered: Option<String>,
     /// What went wrong.
     pub error: Option<ErrorPayload>,
-    /// The agents it made, oldest first.
+    /// The call that asked for it.
+    pub parent_tool_call_id: Option<ToolCallId>,
+    /// The Task that a worker was sent for.
+    pub task_id: Option<TaskId>,
+    /// The step of it that the worker claimed; none before it does.
+    pub step_id: Option<StepId>,
+    /// The agents that worked for it, in the order in which their runs began.
     pub children: Vec<TreeAgent>,
 }
 
@@ -79,8 +101,6 @@ const PAGE: u32 = 256;
 const MESSAGES: u32 = 8;
 /// Characters of what a run was asked, and of what it answered.
 const LINE: usize = 200;
-/// Stands where a line was cut.
-const CUT: char = '…';
 
 impl Archive {
     /// The agents of a session and their runs. In memory are a few lines for every run.
@@ -96,7 +116,8 @@ impl Archive {
         for agent in &agents {
             self.asked(agent, include_sensitive, &mut asked).await?;
         }
-        let mut runs: HashMap<AgentId, Vec<TreeRun>> = HashMap::new();
+        let rows: HashMap<_, _> = agents.iter().map(|agent| (agent.agent_id.clone(), agent)).collect();
+        let mut placed = Placed::default();
         let mut offset = 0;
         loop {
             let page = self.told(self.archive.runs(id, PAGE, offset).await)?;
@@ -104,16 +125,20 @@ impl Archive {
             for run in page {
                 let agent = run.agent_id.clone();
                 let asked = asked.remove(&run.run_id);
-                let run = self.tree_run(run, asked, include_sensitive).await?;
-                runs.entry(agent).or_default().push(run);
+                let origin = self.told(stored::origin_of(&run))?;
+                let below = stored::parent_of(origin.as_ref(), rows.get(&agent).copied());
+                let is_root = agent == session.root_agent_id;
+                let run = self.tree_run(run, (is_root, origin.as_ref()), asked, include_sensitive).await?;
+                placed.add(agent, below.filter(|_| !is_root), origin, run);
             }
             offset += read;
             if read < PAGE {
                 break;
             }
         }
-        let mut agents = Agents::new(agents, runs);
-        let root = agents.take(&session.root_agent_id);
+        drop(rows);
+        let mut agents = self.told(Agents::new(agents, placed))?;
+        let root = agents.root(&session.root_agent_id);
         let root = root.ok_or_else(|| ArchiveError::from(no_root(&session.session_id, &session.root_agent_id)))?;
         Ok(AgentTree { session_id: session.session_id, root, others: agents.rest() })
     }
@@ -143,12 +168,36 @@ impl Archive {
         }
     }
 
+    /// The step that a worker's run claimed.
+    pub(crate) async fn claimed_step(&self, run_id: &RunId) -> Result<Option<StepId>, ArchiveError> {
+        let mut after = 0;
+        loop {
+            let page = self.told(self.store.run_events(run_id, after, PAGE).await)?;
+            let claimed = page.iter().find(|event| event.event_type == EventType::TaskStepClaimed);
+            if let Some(event) = claimed {
+                let claimed = event.read::<TaskEvent<TaskStepClaimed>>().map_err(StoreError::from);
+                return Ok(self.told(claimed)?.step_id);
+            }
+            let Some(last) = page.last().and_then(|event| event.run_seq).filter(|_| page.len() == PAGE as usize) else {
+                return Ok(None);
+            };
+            after = last;
+        }
+    }
+
     async fn tree_run(
         &self,
         mut run: RunInfo,
+        (is_root, origin): (bool, Option<&ChildOrigin>),
         asked: Option<String>,
         include_sensitive: bool,
     ) -> Result<TreeRun, ArchiveError> {
+        let mode = if is_root { Some(self.told(stored::mode_of(&run))?) } else { None };
+        let worker = origin.and_then(|origin| origin.worker.as_ref());
+        let step_id = match worker {
+            Some(_) => self.claimed_step(&run.run_id).await?,
+            None => None,
+        };
         if !include_sensitive {
             screen::run(self.screen.patterns()?, &mut run);
         }
@@ -163,6 +212,11 @@ impl Archive {
         Ok(TreeRun {
             asked,
             answered,
+            mode,
+            elapsed_ms: elapsed(&run),
+            parent_tool_call_id: origin.map(|origin| origin.parent_tool_call_id.clone()),
+            task_id: worker.map(|worker| worker.task_id.clone()),
+            step_id,
             run_id: run.run_id,
             status: run.status,
             end_reason: run.end_reason,
@@ -176,74 +230,120 @@ impl Archive {
     }
 
     /// What a node says, in one line. Secrets are taken out before it is cut, so that none is cut in half.
-    async fn line(&self, mut node: Node, include_sensitive: bool) -> Result<Option<String>, ArchiveError> {
+    pub(crate) async fn line(&self, mut node: Node, include_sensitive: bool) -> Result<Option<String>, ArchiveError> {
         if !include_sensitive {
             node = self.screen.shown(node, screen::node).await?;
         }
-        let mut line = String::new();
-        for word in words(&node).split_whitespace() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-            if let Some((end, _)) = line.char_indices().nth(LINE) {
-                line.truncate(end);
-                line.pop();
-                line.push(CUT);
-                break;
-            }
-        }
+        let line = in_one_line(&words(&node), LINE);
         Ok(Some(line).filter(|line| !line.is_empty()))
     }
 }
 
-/// The agents that have no place in the tree yet.
+/// Runs by the place they have in the tree.
+#[derive(Default)]
+struct Placed {
+    /// Below the run that asked for them, by agent, in the order in which their first run began.
+    below: HashMap<RunId, Vec<(AgentId, Vec<TreeRun>)>>,
+    /// Nobody's.
+    top: HashMap<AgentId, Vec<TreeRun>>,
+    /// The part that an agent plays.
+    roles: HashMap<AgentId, AgentRole>,
+}
+
+impl Placed {
+    fn add(&mut self, agent: AgentId, below: Option<RunId>, origin: Option<ChildOrigin>, run: TreeRun) {
+        if let Some(origin) = origin {
+            self.roles.insert(agent.clone(), origin.role);
+        }
+        let Some(parent) = below else { return self.top.entry(agent).or_default().push(run) };
+        let agents = self.below.entry(parent).or_default();
+        match agents.iter_mut().find(|(id, _)| *id == agent) {
+            Some((_, runs)) => runs.push(run),
+            None => agents.push((agent, vec![run])),
+        }
+    }
+}
+
+/// The agents of a session, and the runs that have no place in the tree yet.
 struct Agents {
-    /// By id, with their place among the others.
-    left: HashMap<AgentId, (usize, AgentInfo)>,
-    /// Those that a run made, oldest first.
-    made_by: HashMap<RunId, Vec<AgentId>>,
-    runs: HashMap<AgentId, Vec<TreeRun>>,
+    /// Oldest first.
+    order: Vec<AgentId>,
+    rows: HashMap<AgentId, (AgentInfo, Who)>,
+    placed: Placed,
+    /// Those that stand somewhere.
+    shown: HashSet<AgentId>,
 }
 
 impl Agents {
-    fn new(agents: Vec<AgentInfo>, runs: HashMap<AgentId, Vec<TreeRun>>) -> Self {
-        let mut made_by: HashMap<_, Vec<_>> = HashMap::new();
-        for agent in &agents {
-            if let Some(run) = &agent.created_by_run_id {
-                made_by.entry(run.clone()).or_default().push(agent.agent_id.clone());
-            }
-        }
-        let left = agents.into_iter().enumerate();
-        let left = left.map(|(place, agent)| (agent.agent_id.clone(), (place, agent))).collect();
-        Self { left, made_by, runs }
+    fn new(agents: Vec<AgentInfo>, placed: Placed) -> Result<Self, StoreError> {
+        let order = agents.iter().map(|agent| agent.agent_id.clone()).collect();
+        let who = |agent: AgentInfo| {
+            let who = Who::of(&agent)?;
+            Ok((agent.agent_id.clone(), (agent, who)))
+        };
+        let rows = agents.into_iter().map(who).collect::<Result<_, StoreError>>()?;
+        Ok(Self { order, rows, placed, shown: HashSet::new() })
     }
 
-    /// An agent with all that is below it. Each comes once, so this ends whatever the rows say.
-    fn take(&mut self, id: &AgentId) -> Option<TreeAgent> {
-        let (_, agent) = self.left.remove(id)?;
-        let mut runs = self.runs.remove(id).unwrap_or_default();
-        for run in &mut runs {
-            let made = self.made_by.remove(&run.run_id).unwrap_or_default();
-            run.children = made.iter().filter_map(|child| self.take(child)).collect();
+    fn root(&mut self, id: &AgentId) -> Option<TreeAgent> {
+        let runs = self.placed.top.remove(id).unwrap_or_default();
+        let mut root = self.agent(id, runs)?;
+        if let Some(run) = root.runs.last().and_then(|run| run.mode) {
+            root.role = Some(if run == RunMode::Orchestrator { AgentRole::Orchestrator } else { AgentRole::Main });
         }
-        Some(TreeAgent {
-            agent_id: agent.agent_id,
+        Some(root)
+    }
+
+    /// An agent with these of its runs, and all that is below them. Each run comes once, so this ends whatever the rows say.
+    fn agent(&mut self, id: &AgentId, mut runs: Vec<TreeRun>) -> Option<TreeAgent> {
+        let (agent, who) = self.rows.get(id)?;
+        let mut shown = TreeAgent {
+            agent_id: agent.agent_id.clone(),
             agent_type: agent.agent_type,
+            role: self.placed.roles.get(id).copied(),
+            agent_definition_id: who.definition.clone(),
+            worker_id: who.worker.clone(),
+            worker_pool_id: who.worker_pool.clone(),
             status: agent.status,
-            purpose: agent.metadata.get(PURPOSE).and_then(|purpose| purpose.as_str()).map(str::to_owned),
-            fork_from_node_id: agent.fork_from_node_id,
-            created_at: agent.created_at,
-            runs,
-        })
+            purpose: who.purpose.clone(),
+            fork_from_node_id: agent.fork_from_node_id.clone(),
+            created_at: agent.created_at.clone(),
+            runs: Vec::new(),
+        };
+        self.shown.insert(id.clone());
+        for run in &mut runs {
+            let below = self.placed.below.remove(&run.run_id).unwrap_or_default();
+            run.children = below.into_iter().filter_map(|(child, runs)| self.agent(&child, runs)).collect();
+        }
+        shown.runs = runs;
+        Some(shown)
     }
 
     /// What is left.
     fn rest(mut self) -> Vec<TreeAgent> {
-        let mut order: Vec<_> = self.left.iter().map(|(id, (place, _))| (*place, id.clone())).collect();
-        order.sort_unstable_by_key(|(place, _)| *place);
-        order.iter().filter_map(|(_, id)| self.take(id)).collect()
+        let mut rest = Vec::new();
+        for id in std::mem::take(&mut self.order) {
+            let mut runs = self.placed.top.remove(&id).unwrap_or_default();
+            // What rows that contradict each other leave without a place.
+            for agents in self.placed.below.values_mut() {
+                for (_, lost) in agents.extract_if(.., |(agent, _)| *agent == id) {
+                    runs.extend(lost);
+                }
+            }
+            if !runs.is_empty() || !self.shown.contains(&id) {
+                rest.extend(self.agent(&id, runs));
+            }
+        }
+        rest
     }
+}
+
+/// How long a run took that has ended in its own process.
+fn elapsed(run: &RunInfo) -> Option<u64> {
+    if !run.status.is_terminal() || was_interrupted(run) {
+        return None;
+    }
+    Some(run.updated_at.to_unix_millis()?.saturating_sub(run.created_at.to_unix_millis()?))
 }
 
 /// A session's row names an agent that is not there.

@@ -38,8 +38,14 @@ pub struct AgentDefinition {
     pub metadata: Object,
 }
 
-/// What core says, in the metadata of their rows and runs, of agents that it makes for itself.
+/// What core says of agents in the metadata of their rows, and of those that it makes for itself in those of their runs.
 pub mod internal {
+    /// The key: the definition that the agent is made from.
+    pub const DEFINITION: &str = "agent_definition_id";
+    /// The key: a worker's entry in the configuration.
+    pub const WORKER: &str = "worker_id";
+    /// The key: a worker's pool.
+    pub const WORKER_POOL: &str = "worker_pool_id";
     /// The key: of what use the agent is.
     pub const PURPOSE: &str = "purpose";
     /// It summarises the older turns of another agent's conversation (CMP-4).

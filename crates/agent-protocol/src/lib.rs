@@ -9,6 +9,7 @@
 //! [`ModelRequest`] and [`ModelEvent`] (what a provider sees and says), [`RuntimeEvent`] (what a user watches).
 
 mod agent;
+mod child;
 mod content;
 mod contract_tools;
 mod descriptor;
@@ -31,6 +32,7 @@ mod tool;
 pub use agent::{
     AgentDefinition, AgentDefinitionInfo, DefinitionSource, ModelProfile, SuggestedTool, UnavailableReason, internal,
 };
+pub use child::{ChildOrigin, WorkerOrigin};
 pub use content::{ArtifactRef, ContentBlock, JsonBlock, MAX_NAME, TextBlock, ToolCall, ToolResultBlock, bounded_name};
 pub use contract_tools::{CONTRACT_TOOLS, contract_tool};
 pub use descriptor::{RoleAccess, ToolDescriptor, ToolOrigin, ToolRequirement, ToolRoles};

@@ -8,6 +8,7 @@ mod composed;
 mod escape;
 mod fit;
 mod look_alike;
+mod one_line;
 mod quote;
 mod shorten;
 
@@ -15,5 +16,6 @@ pub use bounded::{escape_bounded, shown_word};
 pub use command::{shown_command, shown_name};
 pub use escape::{escape_for_prompt, escape_for_terminal, escape_word};
 pub use look_alike::{differing_characters, false_letter, is_same_text, looks_the_same, skeleton};
+pub use one_line::in_one_line;
 pub use quote::{quote_argv, quote_name};
 pub use shorten::shorten;

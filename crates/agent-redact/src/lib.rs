@@ -25,7 +25,8 @@ pub mod within;
 
 pub use display::{
     differing_characters, escape_bounded, escape_for_prompt, escape_for_terminal, escape_word, false_letter,
-    is_same_text, looks_the_same, quote_argv, quote_name, shorten, shown_command, shown_name, shown_word, skeleton,
+    in_one_line, is_same_text, looks_the_same, quote_argv, quote_name, shorten, shown_command, shown_name, shown_word,
+    skeleton,
 };
 pub use patterns::{PatternsError, SecretPatterns};
 pub use redacted::Redacted;

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use agent_protocol::{
     AgentDefinition, AgentDefinitionInfo, AgentId, AgentRole, ChildAgentCancelRequested, ChildAgentCancelTimeout,
-    ChildAgentCancelled, ChildAgentCompleted, ChildAgentCreated, ChildAgentFailed, ChildCancelReason, ContentBlock,
-    ErrorCode, ErrorPayload, EventDraft, Level, NodeId, RunId, RunStatus, ToolCallId, Usage,
+    ChildAgentCancelled, ChildAgentCompleted, ChildAgentCreated, ChildAgentFailed, ChildCancelReason, ChildOrigin,
+    ContentBlock, ErrorCode, ErrorPayload, EventDraft, Level, NodeId, RunId, RunStatus, ToolCallId, Usage,
+    WorkerOrigin,
 };
+use agent_redact::in_one_line;
 use agent_tool::{ChildAgents, ChildDefinition, ChildKind, ChildReport, ChildTask, Fence, WorkerScope};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -16,11 +18,15 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::ids::fresh_id;
+use crate::live::{ClosedAtTheEnd, Live};
 use crate::run_context::RunContext;
 use crate::run_spec::{ChildWork, Living, RunModel, RunSpec, Seed, StartRuns, StartedRun, Work};
 use crate::run_state::{RunResult, Unanswered};
 use crate::services::Services;
 use crate::sources::unavailable_to_children;
+
+/// Characters of what a child is asked to do, as its parent's timeline tells it.
+const ASKED: usize = 200;
 
 /// Starts the children of one run.
 #[derive(Clone)]
@@ -212,6 +218,25 @@ impl CallChildren {
         };
         let tools = services.fixed.tool_names(start.role, start.allowed_tools.as_ref(), model);
         let definition = start.definition.as_ref().map(|definition| definition.agent_definition_id.clone());
+        let definition_name = start.definition.as_ref().map(|definition| definition.name.clone());
+        let definition_id = definition.unwrap_or_else(|| builtin.to_owned());
+        let run_id = fresh_id(RunId::PREFIX, RunId::parse);
+        // It can be watched before anybody hears of it.
+        let live = Live::new(run.session.id().clone(), run_id.clone(), services.patterns.clone());
+        let stream = ClosedAtTheEnd(Arc::new(live.unwatched()));
+        run.child_streams.add(Arc::clone(&stream.0));
+        let origin = ChildOrigin {
+            parent_run_id: run.run_id.clone(),
+            parent_tool_call_id: self.call.clone(),
+            role: start.role,
+            agent_definition_id: definition_id.clone(),
+            worker: start.worker.as_ref().map(|scope| WorkerOrigin {
+                worker_id: None,
+                worker_pool_id: scope.pool_id.clone(),
+                task_id: scope.task_id.clone(),
+                allowed_step_ids: scope.allowed_step_ids.clone(),
+            }),
+        };
         let work = ChildWork {
             agent_id: start.agent_id,
             role: start.role,
@@ -222,21 +247,30 @@ impl CallChildren {
             allowed_tools: start.allowed_tools,
             fence,
             worker: start.worker,
+            origin,
+            stream,
             _living: living,
         };
-        let run_id = fresh_id(RunId::PREFIX, RunId::parse);
+        let sent = work.origin.worker.clone();
         let created = ChildAgentCreated {
             child_agent_id: work.agent_id.clone(),
             child_run_id: run_id.clone(),
             stream_id: run_id.clone(),
             agent_type: work.agent_type(),
-            agent_definition_id: definition.unwrap_or_else(|| builtin.to_owned()),
+            agent_definition_id: definition_id,
             fork_from_node_id: match &work.seed {
                 Seed::Fresh => None,
                 Seed::Inherited(from) => Some(from.clone()),
             },
             allowed_tools: tools,
             timeout_ms: millis(timeout),
+            role: Some(work.role),
+            definition_name,
+            asked: asked(services, &work.task),
+            worker_id: sent.as_ref().and_then(|sent| sent.worker_id.clone()),
+            worker_pool_id: sent.as_ref().map(|sent| sent.worker_pool_id.clone()),
+            task_id: sent.as_ref().map(|sent| sent.task_id.clone()),
+            allowed_step_ids: sent.and_then(|sent| Some(sent.allowed_step_ids?.into_iter().collect())),
         };
         let limits = services.settings.limits.clone();
         (RunSpec { run_id, work: Work::Child(work), model: Arc::clone(model), limits, cancel }, created)
@@ -292,19 +326,47 @@ impl CallChildren {
     }
 }
 
+/// What a child is asked to do, in one line. Nothing that is a secret, or looks like one, is cut in half.
+fn asked(services: &Services, task: &[ContentBlock]) -> Option<String> {
+    let mut text = task.iter().filter_map(ContentBlock::to_model_text).collect::<Vec<_>>().join("\n");
+    services.redactor.text(&mut text);
+    let line = in_one_line(&services.patterns.redact(&text).text, ASKED);
+    Some(line).filter(|line| !line.is_empty())
+}
+
 /// How the child ended, for its parent's timeline.
 fn ended_event(child: &Child, result: &RunResult) -> EventDraft {
     let (child_agent_id, child_run_id) = (child.agent_id.clone(), child.run_id.clone());
     let (turns, usage) = (result.turns, result.usage.clone());
     match result.status {
-        RunStatus::Completed => EventDraft::of(ChildAgentCompleted { child_agent_id, child_run_id, turns, usage }),
-        RunStatus::Aborted | RunStatus::Cancelled => {
-            EventDraft::of(ChildAgentCancelled { child_agent_id, child_run_id, turns, usage })
-        }
+        RunStatus::Completed => EventDraft::of(ChildAgentCompleted {
+            child_agent_id,
+            child_run_id,
+            turns,
+            usage,
+            step_id: None,
+            step_status: None,
+        }),
+        RunStatus::Aborted | RunStatus::Cancelled => EventDraft::of(ChildAgentCancelled {
+            child_agent_id,
+            child_run_id,
+            turns,
+            usage,
+            step_id: None,
+            step_status: None,
+        }),
         RunStatus::Failed | RunStatus::Queued | RunStatus::Pending | RunStatus::Running => {
             let unknown = || ErrorPayload::new(ErrorCode::InternalError, "the child's run ended without saying why");
             let error = result.error.clone().unwrap_or_else(unknown);
-            let failed = ChildAgentFailed { child_agent_id, child_run_id, turns, usage, error };
+            let failed = ChildAgentFailed {
+                child_agent_id,
+                child_run_id,
+                turns,
+                usage,
+                error,
+                step_id: None,
+                step_status: None,
+            };
             EventDraft::of(failed).level(Level::Warning)
         }
     }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_archive::{Archive, ArchiveError, ChildInspection};
 use agent_protocol::{AgentId, EndReason, ErrorCode, ErrorPayload, RunId, RunMode, RunStatus, SessionId};
 use agent_redact::within::{in_error, in_optional_text, in_text};
 use agent_store::SessionStore;
 
+use crate::child_streams::ChildEventsError;
 use crate::live::{EventStream, StreamTaken};
 use crate::run_spec::StartedRun;
 use crate::run_state::RunResult;
@@ -26,6 +28,7 @@ pub struct RunHandle {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) cancel_timeout: Duration,
     pub(crate) mode: RunMode,
+    pub(crate) archive: Archive,
 }
 
 impl RunHandle {
@@ -65,6 +68,39 @@ impl RunHandle {
     /// [`StreamTaken`] the second time.
     pub fn events(&self, debug: bool) -> Result<EventStream, StreamTaken> {
         self.started.live.take(Arc::clone(&self.store), debug)
+    }
+
+    /// What happens in the run of a child that this run made, from that run's first event on, whether it is at work or has ended.
+    /// `child_agent_created` names it, as `child_run_id`. There is one consumer (API-4).
+    ///
+    /// Nothing is kept for nobody: deltas begin when this is called. What was said before of the message that is being
+    /// written then is in its node, as all of it is once it is complete.
+    ///
+    /// # Errors
+    /// [`ChildEventsError`] if the run is none of this run's children, or has a consumer.
+    pub fn child_events(&self, child_run_id: &RunId, debug: bool) -> Result<EventStream, ChildEventsError> {
+        let child = self.started.child_streams.get(child_run_id).ok_or_else(|| ChildEventsError::NoChild {
+            run_id: self.started.run_id.clone(),
+            child_run_id: child_run_id.clone(),
+        })?;
+        Ok(child.take(Arc::clone(&self.store), debug)?)
+    }
+
+    /// The run of a child that this run made: what its turns were made of, who the child is, what it was asked and what came of it.
+    ///
+    /// # Errors
+    /// If the run is none of this run's children, or the store cannot be read.
+    pub async fn inspect_child(
+        &self,
+        child_run_id: &RunId,
+        include_sensitive: bool,
+    ) -> Result<ChildInspection, ArchiveError> {
+        let child = self.archive.inspect_child(child_run_id, include_sensitive).await?;
+        if child.parent_run_id != self.started.run_id {
+            let (run_id, child_run_id) = (self.started.run_id.clone(), child_run_id.clone());
+            return Err(ArchiveError::OthersChild { run_id, child_run_id, parent_run_id: child.parent_run_id });
+        }
+        Ok(child)
     }
 
     /// Waits for the end. What looks like a secret is not shown in its answer, its error and what went unanswered.

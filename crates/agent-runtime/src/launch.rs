@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError};
 
 use agent_engine::{CompactMode, Exchange, Input, Limits, Run};
-use agent_protocol::internal::{COMPACT, PURPOSE};
+use agent_protocol::internal::{COMPACT, DEFINITION, PURPOSE};
 use agent_protocol::{
     AgentId, AgentRole, AgentStatus, AgentType, ContentBlock, EndReason, ErrorPayload, EventDraft, ModelRequest,
     NodeId, Object, Reply, RunCancelled, RunDequeued, RunMode, RunPatch, RunQueued, RunStatus, Usage,
@@ -19,13 +19,14 @@ use tokio_util::task::TaskTracker;
 use crate::agent::{Agent, CarriedState};
 use crate::agent_end::AgentEnd;
 use crate::calls::Calls;
+use crate::child_streams::ChildStreams;
 use crate::children::Children;
 use crate::compaction::Compactor;
 use crate::context::{Catalogs, Gatherer, InstructionFiles};
 use crate::driver::Driver;
 use crate::failed_run::failed_patch;
 use crate::ids::fresh_id;
-use crate::live::Live;
+use crate::live::{ClosedAtTheEnd, Live};
 use crate::machine::Machine;
 use crate::owned::OwnedSession;
 use crate::queue::{QueuePosition, SessionPermit};
@@ -60,8 +61,13 @@ impl Launcher {
 impl StartRuns for Launcher {
     fn start(&self, session: &Arc<Session>, owned: &Arc<OwnedSession>, spec: RunSpec) -> StartedRun {
         let RunSpec { run_id, work, model, limits, cancel } = spec;
-        let live = Live::new(session.id().clone(), run_id.clone(), self.services.patterns.clone());
-        let live = Arc::new(if matches!(work, Work::Answer { .. }) { live } else { live.unwatched() });
+        let new = || Live::new(session.id().clone(), run_id.clone(), self.services.patterns.clone());
+        let live = match &work {
+            Work::Answer { .. } => Arc::new(new()),
+            Work::Child(child) => Arc::clone(&child.stream.0),
+            Work::Summary { .. } => Arc::new(new().unwatched()),
+        };
+        let child_streams = ChildStreams::default();
         let context = Arc::new(RunContext {
             agent: agent_of(&work, owned),
             session: Arc::clone(session),
@@ -71,6 +77,7 @@ impl StartRuns for Launcher {
             role: role_of(&work),
             worker: worker_of(&work).cloned(),
             live: Arc::clone(&live),
+            child_streams: child_streams.clone(),
             redactor: self.services.redactor.clone(),
             left_behind: AtomicBool::new(false),
         });
@@ -82,6 +89,7 @@ impl StartRuns for Launcher {
             session_id: session.id().clone(),
             agent_id: context.agent.id.clone(),
             live: Arc::clone(&live),
+            child_streams,
             cancel: cancel.clone(),
             state: watched,
         };
@@ -128,15 +136,6 @@ fn agent_of(work: &Work, owned: &OwnedSession) -> Arc<Agent> {
     };
     let files = Arc::new(SeenFiles::new(id.clone(), Arc::clone(&owned.files)));
     Arc::new(Agent::new(id, agent_type, Some(parent.clone()), files, None))
-}
-
-/// Ends the live stream whatever becomes of its run, so that nobody waits for more of it.
-struct ClosedAtTheEnd(Arc<Live>);
-
-impl Drop for ClosedAtTheEnd {
-    fn drop(&mut self) {
-        self.0.close();
-    }
 }
 
 /// A run on its way to its driver.
@@ -231,7 +230,7 @@ impl Launch {
                 Object::from_iter([(DEFINITION.to_owned(), definition.agent_definition_id.as_str().into())])
             }),
         };
-        let prelude = vec![Write::Agent(agent), self.row(RunStatus::Pending, Object::new())];
+        let prelude = vec![Write::Agent(agent), self.row(RunStatus::Pending, child.origin.clone().into_metadata())];
         let carried = match &child.seed {
             Seed::Fresh => Ok(CarriedState::default()),
             Seed::Inherited(from) => {
@@ -476,15 +475,9 @@ impl Launch {
 
 /// What a run's row says of its mode: nothing of the usual one.
 fn of_mode(mode: RunMode) -> Object {
-    let named = (mode != RunMode::Normal).then(|| (MODE.to_owned(), mode.as_str().into()));
+    let named = (mode != RunMode::Normal).then(|| (RunMode::KEY.to_owned(), mode.as_str().into()));
     named.into_iter().collect()
 }
-
-/// What a run's row keeps its mode under.
-const MODE: &str = "mode";
-
-/// What an agent's row keeps the id of its definition under.
-const DEFINITION: &str = "agent_definition_id";
 
 /// Looks at what a run may load.
 async fn loadable(services: &Services) -> Catalogs {

@@ -14,6 +14,7 @@ mod blocks;
 mod broker;
 mod calls;
 mod caught;
+mod child_streams;
 mod children;
 mod compaction;
 mod context;
@@ -58,6 +59,7 @@ mod workers;
 
 pub use blocks::blocks;
 pub use broker::{CallbackError, PermissionCallback};
+pub use child_streams::ChildEventsError;
 pub use definitions::{AgentFilesError, Definitions, PackagedDefinitionError, RefusedAgentFile};
 pub use error::RuntimeError;
 pub use handle::{CancelResult, RunHandle};

@@ -8,6 +8,7 @@ use agent_store::{Commit, SessionStore, StoreError, Write};
 use agent_tool::WorkerScope;
 
 use crate::agent::{Agent, Parent};
+use crate::child_streams::ChildStreams;
 use crate::live::Live;
 use crate::owned::{Hold, OwnedSession};
 use crate::redact::Redactor;
@@ -25,6 +26,8 @@ pub(crate) struct RunContext {
     /// What it was sent for, if it is a worker's.
     pub(crate) worker: Option<WorkerScope>,
     pub(crate) live: Arc<Live>,
+    /// Those of its children.
+    pub(crate) child_streams: ChildStreams,
     pub(crate) redactor: Redactor,
     /// Something of this run that was cancelled did not stop in time.
     pub(crate) left_behind: AtomicBool,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use agent_engine::{BudgetConfig, CompactMode, Compacting, Limits, ModelSettings};
 use agent_llm::ProviderAdapter;
 use agent_protocol::{
-    AgentDefinition, AgentId, AgentRole, AgentType, ContentBlock, ModelRequest, NodeId, Reply, RunId, RunMode,
-    RunStatus, SessionId,
+    AgentDefinition, AgentId, AgentRole, AgentType, ChildOrigin, ContentBlock, ModelRequest, NodeId, Reply, RunId,
+    RunMode, RunStatus, SessionId,
 };
 use agent_tool::{Fence, WorkerScope};
 use tokio::sync::{oneshot, watch};
@@ -15,7 +15,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::agent::Parent;
-use crate::live::Live;
+use crate::child_streams::ChildStreams;
+use crate::live::{ClosedAtTheEnd, Live};
 use crate::owned::OwnedSession;
 use crate::queue::QueuePosition;
 use crate::run_state::{Ended, RunResult, RunState};
@@ -64,6 +65,10 @@ pub(crate) struct ChildWork {
     pub(crate) fence: Fence,
     /// It is a worker, and sent for this.
     pub(crate) worker: Option<WorkerScope>,
+    /// Where its run stands among the others; stored with the run.
+    pub(crate) origin: ChildOrigin,
+    /// Its events, which end should the child never begin.
+    pub(crate) stream: ClosedAtTheEnd,
     pub(crate) _living: Living,
 }
 
@@ -118,6 +123,7 @@ pub(crate) struct StartedRun {
     pub(crate) session_id: SessionId,
     pub(crate) agent_id: AgentId,
     pub(crate) live: Arc<Live>,
+    pub(crate) child_streams: ChildStreams,
     pub(crate) cancel: CancellationToken,
     pub(crate) state: watch::Receiver<RunState>,
 }

@@ -206,7 +206,7 @@ impl Runtime {
         let spec = RunSpec { run_id, work, model, limits, cancel: services.stop.child_token() };
         let started = launcher.start(&session, &owned, spec);
         let (store, cancel_timeout) = (Arc::clone(&services.store), services.settings.cancel_timeout);
-        Ok(RunHandle { started, store, cancel_timeout, mode })
+        Ok(RunHandle { started, store, cancel_timeout, mode, archive: self.archive() })
     }
 
     /// Looks back at what is stored.

@@ -18,4 +18,4 @@ pub use agent_protocol::event::{
     event_index, event_schemas,
 };
 pub use agent_protocol::{EventDraft, Timestamp};
-pub use agent_runtime::{EventStream, StreamTaken};
+pub use agent_runtime::{ChildEventsError, EventStream, StreamTaken};

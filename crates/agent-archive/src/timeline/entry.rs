@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use agent_protocol::task::{StepId, StepStatus};
 use agent_protocol::{
     AgentId, AgentStatus, ArtifactId, CallEnd, ChildAgentCreated, CompactCompleted, CompactFailed, DecisionKind,
     ErrorPayload, EventId, EventType, ModelFailed, ModelRetry, NodeId, NodeType, PermissionRequestId, RunEnd, RunId,
@@ -212,6 +213,10 @@ pub struct TimelineChildEnd {
     pub usage: Usage,
     /// What went wrong.
     pub error: Option<ErrorPayload>,
+    /// The step that a worker had claimed.
+    pub step_id: Option<StepId>,
+    /// Where that step stood then.
+    pub step_status: Option<StepStatus>,
 }
 
 /// How a run ended.

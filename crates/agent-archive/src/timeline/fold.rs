@@ -353,19 +353,43 @@ fn told_question(
 fn child_end(event: &RuntimeEvent) -> Result<TimelineChildEnd, PayloadError> {
     Ok(match event.event_type {
         EventType::ChildAgentFailed => {
-            let ChildAgentFailed { child_agent_id, child_run_id, turns, usage, error } = event.read()?;
-            let (status, error) = (AgentStatus::Failed, Some(error));
-            TimelineChildEnd { child_agent_id, child_run_id, status, turns, usage, error }
+            let ended: ChildAgentFailed = event.read()?;
+            TimelineChildEnd {
+                child_agent_id: ended.child_agent_id,
+                child_run_id: ended.child_run_id,
+                status: AgentStatus::Failed,
+                turns: ended.turns,
+                usage: ended.usage,
+                error: Some(ended.error),
+                step_id: ended.step_id,
+                step_status: ended.step_status,
+            }
         }
         EventType::ChildAgentCancelled => {
-            let ChildAgentCancelled { child_agent_id, child_run_id, turns, usage } = event.read()?;
-            let (status, error) = (AgentStatus::Cancelled, None);
-            TimelineChildEnd { child_agent_id, child_run_id, status, turns, usage, error }
+            let ended: ChildAgentCancelled = event.read()?;
+            TimelineChildEnd {
+                child_agent_id: ended.child_agent_id,
+                child_run_id: ended.child_run_id,
+                status: AgentStatus::Cancelled,
+                turns: ended.turns,
+                usage: ended.usage,
+                error: None,
+                step_id: ended.step_id,
+                step_status: ended.step_status,
+            }
         }
         _ => {
-            let ChildAgentCompleted { child_agent_id, child_run_id, turns, usage } = event.read()?;
-            let (status, error) = (AgentStatus::Completed, None);
-            TimelineChildEnd { child_agent_id, child_run_id, status, turns, usage, error }
+            let ended: ChildAgentCompleted = event.read()?;
+            TimelineChildEnd {
+                child_agent_id: ended.child_agent_id,
+                child_run_id: ended.child_run_id,
+                status: AgentStatus::Completed,
+                turns: ended.turns,
+                usage: ended.usage,
+                error: None,
+                step_id: ended.step_id,
+                step_status: ended.step_status,
+            }
         }
     })
 }

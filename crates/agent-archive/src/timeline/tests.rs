@@ -70,7 +70,7 @@ fn entries_as_json() {
              "tool_name": "code.write_file", "targets": ["/p/a", "/p/b"], "decision": "allow_once", "reason": null},
             {"run_id": "run_1", "at": at(5), "since_start_ms": 10_000, "step": "child_ended",
              "child_agent_id": "agent_2", "child_run_id": "run_2", "status": "completed", "turns": 3, "usage": usage,
-             "error": null},
+             "error": null, "step_id": null, "step_status": null},
             {"run_id": "run_1", "at": at(6), "since_start_ms": 12_000, "step": "ended", "outcome": "completed",
              "duration_ms": 12_000, "end_reason": "completed", "turns": 2, "usage": usage},
         ])

@@ -1,3 +1,4 @@
+use super::state::{State, TAIL};
 use super::*;
 use agent_protocol::RunId;
 
@@ -36,7 +37,7 @@ fn event(run_seq: u64) -> RuntimeEvent {
 }
 
 fn tail(numbers: &[u64]) -> (Vec<u64>, u64) {
-    let mut state = State::default();
+    let mut state = State::new(true);
     for number in numbers {
         state.keep(&event(*number));
     }
@@ -52,4 +53,11 @@ fn the_tail_has_no_gap() {
     assert_eq!(tail(&[1, 3, 2, 3, 4]), (vec![3, 4], 4));
     let many: Vec<_> = (1..=1000).collect();
     assert_eq!(tail(&many).0, (1000 - TAIL as u64 + 1..=1000).collect::<Vec<_>>());
+}
+
+impl State {
+    /// How much is kept: events, messages, views, debug deltas.
+    pub(super) fn kept(&self) -> (usize, usize, usize, usize) {
+        (self.tail.len(), self.messages.len(), self.views.len(), self.debug_deltas.len())
+    }
 }

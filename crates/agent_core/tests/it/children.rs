@@ -4,6 +4,7 @@ mod actors;
 mod conflicts;
 mod killed;
 mod views;
+mod watching;
 
 use std::collections::HashSet;
 

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::contract::{EventPayload, payloads};
 use crate::run::stored_enum;
-use crate::{AgentId, AgentType, ErrorPayload, EventType, NodeId, RunId, Usage};
+use crate::task::{PoolId, StepId, StepStatus, TaskId};
+use crate::{AgentId, AgentRole, AgentType, ErrorPayload, EventType, NodeId, RunId, Usage};
 
 stored_enum! {
     /// Why a child agent is cancelled.
@@ -41,6 +42,27 @@ pub struct ChildAgentCreated {
     pub allowed_tools: Vec<String>,
     /// How long it may take, in milliseconds.
     pub timeout_ms: u64,
+    /// The part it plays: sub, fork or worker. Builds before this field had no workers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<AgentRole>,
+    /// The name of its definition, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition_name: Option<String>,
+    /// What it is asked to do, in one line of at most 200 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+    /// A worker's entry in the configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker_id: Option<String>,
+    /// A worker's pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker_pool_id: Option<PoolId>,
+    /// The Task that a worker is sent for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    /// The only steps that a worker may claim; absent: all of the Task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_step_ids: Option<Vec<StepId>>,
 }
 
 /// A child agent did its work; its result is the result of the call.
@@ -54,6 +76,12 @@ pub struct ChildAgentCompleted {
     pub turns: u32,
     /// Tokens of all its requests.
     pub usage: Usage,
+    /// The step that a worker had claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_id: Option<StepId>,
+    /// Where that step stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_status: Option<StepStatus>,
 }
 
 /// A child agent failed; the parent goes on.
@@ -69,6 +97,12 @@ pub struct ChildAgentFailed {
     pub usage: Usage,
     /// Why.
     pub error: ErrorPayload,
+    /// The step that a worker had claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_id: Option<StepId>,
+    /// Where that step stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_status: Option<StepStatus>,
 }
 
 /// A child agent is told to stop.
@@ -93,6 +127,12 @@ pub struct ChildAgentCancelled {
     pub turns: u32,
     /// Tokens of all its requests.
     pub usage: Usage,
+    /// The step that a worker had claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_id: Option<StepId>,
+    /// Where that step stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_status: Option<StepStatus>,
 }
 
 /// A child agent did not stop in time. Whatever it still does changes nothing.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::task::{PoolId, StepId, StepStatus, TaskId};
 use crate::*;
 
 fn error() -> ErrorPayload {
@@ -352,8 +353,35 @@ fn every_payload_is_written_and_read() {
             fork_from_node_id: Some(node("node_1_4")),
             allowed_tools: vec!["code.read_file".to_owned()],
             timeout_ms: 600_000,
+            role: None,
+            definition_name: None,
+            asked: None,
+            worker_id: None,
+            worker_pool_id: None,
+            task_id: None,
+            allowed_step_ids: None,
         },
         r#"{"child_agent_id":"agent_2","child_run_id":"run_2","stream_id":"run_2","agent_type":"fork","agent_definition_id":"default_fork_agent","fork_from_node_id":"node_1_4","allowed_tools":["code.read_file"],"timeout_ms":600000}"#,
+    );
+    golden.is(
+        ChildAgentCreated {
+            child_agent_id: child_agent_id.clone(),
+            child_run_id: child_run_id.clone(),
+            stream_id: child_run_id.clone(),
+            agent_type: AgentType::Sub,
+            agent_definition_id: "builder".to_owned(),
+            fork_from_node_id: None,
+            allowed_tools: Vec::new(),
+            timeout_ms: 1,
+            role: Some(AgentRole::Worker),
+            definition_name: Some("Builder".to_owned()),
+            asked: Some("Build it.".to_owned()),
+            worker_id: Some("builder_1".to_owned()),
+            worker_pool_id: Some(PoolId::parse("code").unwrap()),
+            task_id: Some(TaskId::parse("release").unwrap()),
+            allowed_step_ids: Some(vec![StepId::parse("build").unwrap()]),
+        },
+        r#"{"child_agent_id":"agent_2","child_run_id":"run_2","stream_id":"run_2","agent_type":"sub","agent_definition_id":"builder","allowed_tools":[],"timeout_ms":1,"role":"worker","definition_name":"Builder","asked":"Build it.","worker_id":"builder_1","worker_pool_id":"code","task_id":"release","allowed_step_ids":["build"]}"#,
     );
     let ended =
         r#""child_agent_id":"agent_2","child_run_id":"run_2","turns":2,"usage":{"input_tokens":7,"output_tokens":2}"#;
@@ -363,6 +391,8 @@ fn every_payload_is_written_and_read() {
             child_run_id: child_run_id.clone(),
             turns: 2,
             usage: usage(),
+            step_id: None,
+            step_status: None,
         },
         &format!("{{{ended}}}"),
     );
@@ -373,8 +403,10 @@ fn every_payload_is_written_and_read() {
             turns: 2,
             usage: usage(),
             error: error(),
+            step_id: Some(StepId::parse("build").unwrap()),
+            step_status: Some(StepStatus::Failed),
         },
-        &format!(r#"{{{ended},"error":ERROR}}"#),
+        &format!(r#"{{{ended},"error":ERROR,"step_id":"build","step_status":"failed"}}"#),
     );
     golden.is(
         ChildAgentCancelRequested {
@@ -390,6 +422,8 @@ fn every_payload_is_written_and_read() {
             child_run_id: child_run_id.clone(),
             turns: 2,
             usage: usage(),
+            step_id: None,
+            step_status: None,
         },
         &format!("{{{ended}}}"),
     );

@@ -1,6 +1,7 @@
 //! A session with children as data for whoever shows it.
 
 use agent_core::archive::{TimelineOptions, TimelineStep, TreeAgent};
+use agent_core::runtime::RunMode;
 use agent_testkit::Protocol;
 use serde_json::{Value, json};
 
@@ -61,10 +62,20 @@ async fn a_session_with_children() {
     assert_eq!(answered.chars().count(), 200);
     let shown = json!(tree);
     assert_eq!(keys(&shown), ["session_id", "root", "others"]);
-    let agent = ["agent_id", "agent_type", "status", "purpose", "fork_from_node_id", "created_at", "runs"];
-    assert_eq!(keys(&shown["root"]), agent);
-    let of_run = ["run_id", "status", "end_reason", "created_at", "updated_at", "turns", "usage", "asked", "answered"];
-    assert_eq!(keys(&shown["root"]["runs"][0]), [&of_run[..], &["error", "children"]].concat());
+    let who = ["agent_id", "agent_type", "role", "agent_definition_id", "worker_id", "worker_pool_id"];
+    let agent = ["status", "purpose", "fork_from_node_id", "created_at", "runs"];
+    assert_eq!(keys(&shown["root"]), [&who[..], &agent[..]].concat());
+    let of_run = ["run_id", "status", "mode", "end_reason", "created_at", "updated_at", "elapsed_ms", "turns", "usage"];
+    let place = ["asked", "answered", "error", "parent_tool_call_id", "task_id", "step_id", "children"];
+    assert_eq!(keys(&shown["root"]["runs"][0]), [&of_run[..], &place[..]].concat());
+    let first = &shown["root"]["runs"][0];
+    assert_eq!((&shown["root"]["role"], &first["mode"]), (&json!("main"), &json!("normal")));
+    for child in first["children"].as_array().unwrap() {
+        assert_eq!(child["role"], child["agent_type"], "{child}");
+        let run = &child["runs"][0];
+        assert!(run["elapsed_ms"].is_u64() && run["mode"].is_null(), "{run}");
+        assert!(run["parent_tool_call_id"].as_str().unwrap().starts_with("call_"), "{run}");
+    }
 
     let timeline = archive.session_timeline(&ran.session_id, TimelineOptions::default()).await.unwrap();
     assert_eq!(timeline.children().len(), 2);
@@ -87,6 +98,7 @@ async fn a_session_with_children() {
     assert!(calls.iter().all(|call| call["duration_ms"].is_u64() && call["since_start_ms"].is_u64()), "{calls:?}");
     assert!(!shown.to_string().contains("Task A is"), "what children said is in their own runs: {shown}");
 
+    assert_eq!(archive.session(&ran.session_id).await.unwrap().mode, Some(RunMode::Normal));
     let child = &children[1].runs[0].run_id;
     let entries = archive.run_timeline(child, TimelineOptions::default()).await.unwrap().collect().await.unwrap();
     let said = entries.iter().find_map(|entry| match &entry.step {

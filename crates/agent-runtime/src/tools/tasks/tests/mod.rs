@@ -34,6 +34,7 @@ use tokio_util::task::TaskTracker;
 
 use super::task_tools;
 use crate::agent::{Agent, CarriedState};
+use crate::child_streams::ChildStreams;
 use crate::live::Live;
 use crate::owned::OwnedSession;
 use crate::redact::Redactor;
@@ -190,6 +191,7 @@ impl World {
             worker,
             live: Arc::new(live),
             redactor: Redactor::new(self.secrets.clone()),
+            child_streams: ChildStreams::default(),
             left_behind: AtomicBool::new(false),
         });
         let agent_id = run.agent.id.clone();
