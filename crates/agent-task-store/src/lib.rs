@@ -7,6 +7,7 @@
 //! All of it blocks. It reads no clock and makes no ids: both are handed in.
 
 mod cancel;
+mod dispatched;
 mod ended;
 mod error;
 mod folder;
@@ -17,6 +18,7 @@ mod store;
 mod tests;
 
 pub use cancel::cancel;
+pub use dispatched::{DispatchedStep, dispatched_step};
 pub use ended::{EndedPage, EndedTask, ended, find_ended, read_task, tasks};
 pub use error::TaskError;
 pub use folder::{LogFile, SessionFolder, logs, session_folder, session_folders};

@@ -1,6 +1,7 @@
 //! Tasks with their logs: made, changed, lost and found again.
 
 mod damage;
+mod dispatched;
 mod ends;
 mod life;
 
