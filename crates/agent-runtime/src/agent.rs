@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_engine::{Calibration, CompactMode, Compacted, CompactionPlan, Path};
-use agent_protocol::{AgentId, AgentType, ErrorPayload, RunId, ToolCallId, ToolStarted};
+use agent_protocol::{AgentId, AgentRole, AgentType, ErrorPayload, RunId, ToolCallId, ToolStarted};
 use futures::future::{BoxFuture, Shared};
 use tokio_util::sync::DropGuard;
 
@@ -62,12 +62,14 @@ impl CarriedState {
 pub(crate) struct LostChild {
     pub(crate) agent_id: AgentId,
     pub(crate) agent_type: AgentType,
+    pub(crate) is_worker: bool,
 }
 
 impl LostChild {
     /// For the model.
     pub(crate) fn in_words(&self) -> String {
-        format!("{} ({} agent)", self.agent_id, self.agent_type.as_str())
+        let kind = if self.is_worker { AgentRole::Worker.as_str() } else { self.agent_type.as_str() };
+        format!("{} ({kind} agent)", self.agent_id)
     }
 }
 

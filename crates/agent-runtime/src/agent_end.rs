@@ -4,11 +4,16 @@ use agent_protocol::{AgentId, AgentStatus, RunStatus};
 use agent_store::Write;
 use serde_json::json;
 
+/// What an agent's row keeps its part under where its type does not tell it: a worker is a sub agent that lives on.
+pub(crate) const ROLE: &str = "role";
+
 /// Whether an agent has more to do when its run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AgentEnd {
-    /// The session's own agent and workers wait for their next run, whatever became of this one.
+    /// The session's own agent waits for its next run, whatever became of this one, and goes on where this one ends.
     WaitsForMore,
+    /// A worker waits for its next dispatch, whatever became of this one, and begins anew then (WRK-2).
+    Idles,
     /// A child that was made for this run is done with it, and keeps what it brought back.
     Done,
     /// The same for one whose reply is used elsewhere.
@@ -16,8 +21,8 @@ pub(crate) enum AgentEnd {
 }
 
 impl AgentEnd {
-    /// Whether another run of the agent may come.
-    pub(crate) fn lives_on(self) -> bool {
+    /// Whether another run of the agent goes on with its conversation.
+    pub(crate) fn goes_on(self) -> bool {
         self == Self::WaitsForMore
     }
 
@@ -35,7 +40,7 @@ fn status_of(end: AgentEnd, run: RunStatus) -> AgentStatus {
     match run {
         RunStatus::Queued | RunStatus::Pending => AgentStatus::Idle,
         RunStatus::Running => AgentStatus::Running,
-        _ if end.lives_on() => AgentStatus::Idle,
+        _ if matches!(end, AgentEnd::WaitsForMore | AgentEnd::Idles) => AgentStatus::Idle,
         RunStatus::Completed => AgentStatus::Completed,
         RunStatus::Failed => AgentStatus::Failed,
         RunStatus::Aborted | RunStatus::Cancelled => AgentStatus::Cancelled,

@@ -7,7 +7,7 @@ use agent_engine::{BudgetError, Input, Outcome, ResultKind, Verdict};
 use agent_policy::Facts;
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeId, Object, ToolCall, ToolCallId, ToolDescriptor};
 use agent_redact::{KnownSecrets, SecretPatterns, quote_argv, shorten};
-use agent_tool::{CallContext, Fence, NoWorkers, Prepared, PreparedCall, ProgressSink, ToolOutput};
+use agent_tool::{CallContext, Fence, Prepared, PreparedCall, ProgressSink, ToolOutput};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
@@ -18,6 +18,7 @@ use crate::broker::{Asked, cancelled, is_for_want_of_an_answer};
 use crate::caught::caught;
 use crate::children::{CallChildren, Children};
 use crate::context::{Gathered, Gatherer, InstructionFiles, Loaded, noticed, will_change};
+use crate::dispatch::CallWorkers;
 use crate::redact::Redactor;
 use crate::run_context::RunContext;
 use crate::run_state::Unanswered;
@@ -179,7 +180,7 @@ impl Calls {
         before: Option<NodeId>,
     ) -> CallContext {
         let run = &self.run;
-        let children = CallChildren {
+        let children = |before| CallChildren {
             children: self.children.clone(),
             call: call.clone(),
             cancel: cancel.clone(),
@@ -187,8 +188,11 @@ impl Calls {
             before,
         };
         let for_call = ForCall { call: call.clone(), cancel: cancel.clone(), fence: self.fence.clone() };
+        let access = TaskAccess::of(run, &self.services);
+        // A worker begins with its task.
+        let workers = CallWorkers { children: children(None), tasks: access.clone(), call: for_call.clone() };
         let tasks = CallTasks {
-            access: TaskAccess::of(run, &self.services),
+            access,
             call: for_call,
             ending: Ending { patience: self.services.settings.children.cancel_timeout },
         };
@@ -197,7 +201,7 @@ impl Calls {
             agent_id: run.agent.id.clone(),
             run_id: run.run_id.clone(),
             tool_call_id: call.clone(),
-            cancel,
+            cancel: cancel.clone(),
             fence: self.fence.clone(),
             progress,
             artifacts: Arc::new(CallArtifacts {
@@ -207,8 +211,8 @@ impl Calls {
                 finished: self.finished.clone(),
             }),
             versions: run.agent.files.clone(),
-            children: Arc::new(children),
-            workers: Arc::new(NoWorkers),
+            children: Arc::new(children(before)),
+            workers: Arc::new(workers),
             tasks: Arc::new(tasks),
             loaded: Arc::clone(&self.loaded) as _,
             result_bytes: self.services.settings.result_bytes.min(self.result_room),

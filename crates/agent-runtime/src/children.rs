@@ -20,10 +20,11 @@ use tokio_util::task::TaskTracker;
 use crate::ids::fresh_id;
 use crate::live::{ClosedAtTheEnd, Live};
 use crate::run_context::RunContext;
-use crate::run_spec::{ChildWork, Living, RunModel, RunSpec, Seed, StartRuns, StartedRun, Work};
+use crate::run_spec::{ChildWork, Living, RunModel, RunSpec, Seed, SentWorker, StartRuns, StartedRun, Work};
 use crate::run_state::{RunResult, Unanswered};
 use crate::services::Services;
 use crate::sources::unavailable_to_children;
+use crate::workers::Busy;
 
 /// Characters of what a child is asked to do, as its parent's timeline tells it.
 const ASKED: usize = 200;
@@ -63,9 +64,22 @@ pub(crate) struct ChildStart {
     pub(crate) definition: Option<Arc<AgentDefinition>>,
     /// Checked against what its role may have.
     pub(crate) allowed_tools: Option<HashSet<String>>,
-    /// It is a worker, and sent for this.
-    pub(crate) worker: Option<WorkerScope>,
+    /// It is a worker that is sent.
+    pub(crate) worker: Option<Sent>,
     pub(crate) timeout: Option<Duration>,
+}
+
+/// What is more to a worker that is sent.
+pub(crate) struct Sent {
+    /// The run that it is sent with.
+    pub(crate) run_id: RunId,
+    /// Its entry in the configuration.
+    pub(crate) worker_id: String,
+    pub(crate) scope: WorkerScope,
+    /// Nobody else sends it before this is dropped.
+    pub(crate) busy: Busy,
+    /// The event that is stored beside that of the child.
+    pub(crate) told: EventDraft,
 }
 
 impl ChildAgents for CallChildren {
@@ -187,13 +201,13 @@ impl CallChildren {
         // Also where this future is dropped, with the run that polls it.
         let _cancelled_with_the_call = cancel.clone().drop_guard();
         let fence = self.fence.inner();
-        let (spec, created) = self.prepare(start, living, timeout, (cancel, fence.clone()));
+        let (spec, created, told) = self.prepare(start, living, timeout, (cancel, fence.clone()));
         let child = Child {
             agent_id: created.child_agent_id.clone(),
             run_id: created.child_run_id.clone(),
             definition: created.agent_definition_id.clone(),
         };
-        self.tell(EventDraft::of(created)).await;
+        self.tell(std::iter::once(EventDraft::of(created)).chain(told).collect()).await;
         let Children { starter, run, .. } = &self.children;
         let started = starter.start(&run.session, &run.owned, spec);
         let report = self.wait(&child, &started, timeout).await;
@@ -202,14 +216,14 @@ impl CallChildren {
         report
     }
 
-    /// What the child is to be, and the event that says so.
+    /// What the child is to be, and the events that say so.
     fn prepare(
         &self,
         start: ChildStart,
         living: Living,
         timeout: Duration,
         (cancel, fence): (CancellationToken, Fence),
-    ) -> (RunSpec, ChildAgentCreated) {
+    ) -> (RunSpec, ChildAgentCreated, Option<EventDraft>) {
         let Children { services, run, model, .. } = &self.children;
         let builtin = match start.role {
             AgentRole::Fork => "default_fork_agent",
@@ -220,7 +234,18 @@ impl CallChildren {
         let definition = start.definition.as_ref().map(|definition| definition.agent_definition_id.clone());
         let definition_name = start.definition.as_ref().map(|definition| definition.name.clone());
         let definition_id = definition.unwrap_or_else(|| builtin.to_owned());
-        let run_id = fresh_id(RunId::PREFIX, RunId::parse);
+        let worker_origin = start.worker.as_ref().map(|sent| WorkerOrigin {
+            worker_id: Some(sent.worker_id.clone()),
+            worker_pool_id: sent.scope.pool_id.clone(),
+            task_id: sent.scope.task_id.clone(),
+            allowed_step_ids: sent.scope.allowed_step_ids.clone(),
+        });
+        let (run_id, worker, told) = match start.worker {
+            Some(Sent { run_id, worker_id: _, scope, busy, told }) => {
+                (run_id, Some(SentWorker { scope, sender: Arc::clone(run), _busy: busy }), Some(told))
+            }
+            None => (fresh_id(RunId::PREFIX, RunId::parse), None, None),
+        };
         // It can be watched before anybody hears of it.
         let live = Live::new(run.session.id().clone(), run_id.clone(), services.patterns.clone());
         let stream = ClosedAtTheEnd(Arc::new(live.unwatched()));
@@ -230,12 +255,7 @@ impl CallChildren {
             parent_tool_call_id: self.call.clone(),
             role: start.role,
             agent_definition_id: definition_id.clone(),
-            worker: start.worker.as_ref().map(|scope| WorkerOrigin {
-                worker_id: None,
-                worker_pool_id: scope.pool_id.clone(),
-                task_id: scope.task_id.clone(),
-                allowed_step_ids: scope.allowed_step_ids.clone(),
-            }),
+            worker: worker_origin,
         };
         let work = ChildWork {
             agent_id: start.agent_id,
@@ -246,10 +266,10 @@ impl CallChildren {
             definition: start.definition,
             allowed_tools: start.allowed_tools,
             fence,
-            worker: start.worker,
+            worker,
             origin,
             stream,
-            _living: living,
+            living,
         };
         let sent = work.origin.worker.clone();
         let created = ChildAgentCreated {
@@ -273,12 +293,12 @@ impl CallChildren {
             allowed_step_ids: sent.and_then(|sent| Some(sent.allowed_step_ids?.into_iter().collect())),
         };
         let limits = services.settings.limits.clone();
-        (RunSpec { run_id, work: Work::Child(work), model: Arc::clone(model), limits, cancel }, created)
+        (RunSpec { run_id, work: Work::Child(work), model: Arc::clone(model), limits, cancel }, created, told)
     }
 
-    /// Stores an event of the parent's about its child.
-    async fn tell(&self, event: EventDraft) {
-        self.children.run.record(vec![event.call(&self.call)]).await;
+    /// Stores events of the parent's about its child.
+    pub(crate) async fn tell(&self, events: Vec<EventDraft>) {
+        self.children.run.record(events.into_iter().map(|event| event.call(&self.call)).collect()).await;
     }
 
     /// The end of the child; it is cancelled with the call, and when its time is over.
@@ -304,23 +324,24 @@ impl CallChildren {
         if started.left_behind() {
             self.children.run.note_left_behind();
         }
-        self.tell(ended_event(child, &result)).await;
+        self.tell(vec![ended_event(child, &result)]).await;
         let error = why.or_else(|| result.error.clone());
         child.report(status, Some(result), error)
     }
 
     /// Ends the child, within the time that has; nothing if it did not stop.
     async fn cancelled(&self, child: &Child, started: &StartedRun, reason: ChildCancelReason) -> Option<RunResult> {
+        self.children.run.owned.tasks.workers.stopping(&child.run_id, reason);
         started.cancel.cancel();
         let (child_agent_id, child_run_id) = (child.agent_id.clone(), child.run_id.clone());
-        self.tell(EventDraft::of(ChildAgentCancelRequested { child_agent_id, child_run_id, reason })).await;
+        self.tell(vec![EventDraft::of(ChildAgentCancelRequested { child_agent_id, child_run_id, reason })]).await;
         let patience = self.children.services.settings.children.cancel_timeout;
         let ended = tokio::time::timeout(patience, started.ended()).await;
         if ended.is_err() {
             self.children.run.note_left_behind();
             let (child_agent_id, child_run_id) = (child.agent_id.clone(), child.run_id.clone());
             let timeout = ChildAgentCancelTimeout { child_agent_id, child_run_id, waited_ms: millis(patience) };
-            self.tell(EventDraft::of(timeout).level(Level::Warning)).await;
+            self.tell(vec![EventDraft::of(timeout).level(Level::Warning)]).await;
         }
         ended.ok().flatten()
     }

@@ -154,7 +154,7 @@ impl Driver {
         let reply = match machine {
             Machine::Exchange(exchange) => exchange.into_reply(),
             // Otherwise the next run reads what was stored.
-            Machine::Loop(run) if !store_failed && agent_end.lives_on() => {
+            Machine::Loop(run) if !store_failed && agent_end.goes_on() => {
                 // What is still being made goes on, for whoever comes next.
                 let open_job = run.open_compaction().map(|(job, _)| job);
                 if let Some((_, pending)) = summary.filter(|(job, _)| Some(*job) == open_job) {
@@ -333,7 +333,7 @@ impl Driver {
             Effect::Execute(call) => outside.jobs.push(self.calls.execute(call)),
             // Who waits for the session had better not wait for a server's only slot as well; and of an agent that is done
             // nobody reads a summary.
-            Effect::Compact { mode: CompactMode::AtEnd, .. } if self.is_awaited() || !self.agent_end.lives_on() => {}
+            Effect::Compact { mode: CompactMode::AtEnd, .. } if self.is_awaited() || !self.agent_end.goes_on() => {}
             Effect::Compact { job, mode, plan, request } => {
                 let pending = self.compactor.begin(&self.context, mode, *plan, *request);
                 self.watch_summary(job, pending, outside);

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agent::{Agent, CarriedState};
-use crate::agent_end::AgentEnd;
+use crate::agent_end::{AgentEnd, ROLE};
 use crate::calls::Calls;
 use crate::child_streams::ChildStreams;
 use crate::children::Children;
@@ -33,7 +33,7 @@ use crate::queue::{QueuePosition, SessionPermit};
 use crate::raw::RunExchanges;
 use crate::resume::Resume;
 use crate::run_context::RunContext;
-use crate::run_spec::{ChildWork, RunModel, RunSpec, Seed, StartRuns, StartedRun, Work, root_role};
+use crate::run_spec::{ChildWork, RunModel, RunSpec, Seed, SentWorker, StartRuns, StartedRun, Work, root_role};
 use crate::run_state::{RunResult, RunState};
 use crate::seen_files::SeenFiles;
 use crate::services::Services;
@@ -105,8 +105,8 @@ impl StartRuns for Launcher {
         let launch = Launch { launcher: self.clone(), context, model, limits, cancel, state };
         let closed = ClosedAtTheEnd(live);
         self.services.runs.spawn(async move {
-            let _ends: (_, Option<Lives>) = (closed, lives);
-            launch.run(work).await;
+            let _closed = closed;
+            launch.run(work, lives).await;
         });
         started
     }
@@ -123,7 +123,7 @@ fn role_of(work: &Work) -> AgentRole {
 
 fn worker_of(work: &Work) -> Option<&WorkerScope> {
     match work {
-        Work::Child(child) => child.worker.as_ref(),
+        Work::Child(child) => child.worker.as_ref().map(|worker| &worker.scope),
         Work::Answer { .. } | Work::Summary { .. } => None,
     }
 }
@@ -149,24 +149,30 @@ struct Launch {
 }
 
 /// A conversation that is about to go on.
-struct Loop {
+struct Loop<'a> {
     permit: Option<SessionPermit<Session>>,
     mode: RunMode,
     carried: CarriedState,
     said: Vec<ContentBlock>,
     prelude: Vec<Write>,
     /// The child whose conversation it is.
-    child: Option<Box<ChildWork>>,
+    child: Option<&'a ChildWork>,
 }
 
 impl Launch {
-    /// Runs to the end.
-    async fn run(self, work: Work) {
+    /// Runs to the end. `lives` counts it among the living workers.
+    async fn run(self, work: Work, lives: Option<Lives>) {
         match work {
             Work::Answer { message, mode, queue } => self.answer(message, mode, queue).await,
             Work::Child(child) => {
-                let session = Arc::clone(&self.context.session);
-                self.child(child).await;
+                let (session, services) = (Arc::clone(&self.context.session), Arc::clone(&self.launcher.services));
+                let ChildWork { worker, living, .. } = self.child(child).await;
+                drop(lives);
+                if let Some(SentWorker { scope, sender, .. }) = worker {
+                    TaskAccess::of(&sender, &services).end_of_runs(scope.task_id).await;
+                }
+                // A child lives until nothing of its run is left.
+                drop(living);
                 session.child_ended();
             }
             Work::Summary { request, mode, from, reply_to, .. } => self.summary(*request, mode, from, reply_to).await,
@@ -215,46 +221,38 @@ impl Launch {
         }
     }
 
-    async fn child(self, mut child: ChildWork) {
-        let agent = NewAgent {
-            agent_id: child.agent_id.clone(),
-            parent_agent_id: Some(child.parent.agent_id.clone()),
-            agent_type: child.agent_type(),
-            created_by_run_id: Some(child.parent.run_id.clone()),
-            fork_from_node_id: match &child.seed {
-                Seed::Fresh => None,
-                Seed::Inherited(from) => Some(from.clone()),
-            },
-            status: AgentStatus::Running,
-            metadata: child.definition.as_ref().map_or_else(Object::new, |definition| {
-                Object::from_iter([(DEFINITION.to_owned(), definition.agent_definition_id.as_str().into())])
-            }),
+    /// Gives the work back once its run is over.
+    async fn child(self, mut child: ChildWork) -> ChildWork {
+        let (session_id, resume) = (self.context.session.id(), &self.launcher.resume);
+        let (agent_id, status) = (child.agent_id.clone(), AgentStatus::Running);
+        // A worker may have been sent before, also by another process.
+        let before = match &child.worker {
+            Some(_) => resume.worker(session_id, &agent_id).await,
+            None => Ok(None),
         };
-        let prelude = vec![Write::Agent(agent), self.row(RunStatus::Pending, child.origin.clone().into_metadata())];
-        let carried = match &child.seed {
-            Seed::Fresh => Ok(CarriedState::default()),
-            Seed::Inherited(from) => {
-                self.launcher.resume.inherited(self.context.session.id(), &child.parent.agent_id, from).await
-            }
+        let agent = match &before {
+            Ok(Some(_)) => Write::AgentStatus { agent_id, status, result: None },
+            Ok(None) | Err(_) => Write::Agent(new_agent(&child)),
+        };
+        let prelude = vec![agent, self.row(RunStatus::Pending, child.origin.clone().into_metadata())];
+        let carried = match (before, &child.seed) {
+            (Err(error), _) => Err(error),
+            (Ok(Some(carried)), _) => Ok(carried),
+            (Ok(None), Seed::Fresh) => Ok(CarriedState::default()),
+            (Ok(None), Seed::Inherited(from)) => resume.inherited(session_id, &child.parent.agent_id, from).await,
         };
         let said = std::mem::take(&mut child.task);
         match carried {
             Ok(carried) => {
-                self.converse(Loop {
-                    permit: None,
-                    mode: RunMode::Normal,
-                    carried,
-                    said,
-                    prelude,
-                    child: Some(Box::new(child)),
-                })
-                .await;
+                let mode = RunMode::Normal;
+                self.converse(Loop { permit: None, mode, carried, said, prelude, child: Some(&child) }).await;
             }
             Err(error) => self.never_began(None, prelude, &error).await,
         }
+        child
     }
 
-    async fn converse(self, begin: Loop) {
+    async fn converse(self, begin: Loop<'_>) {
         let services = Arc::clone(&self.launcher.services);
         let owned = &self.context.owned;
         let changes = match &begin.child {
@@ -267,7 +265,7 @@ impl Launch {
             () = self.cancel.cancelled() => Catalogs::default(),
             found = loadable(&services) => found,
         };
-        let child = begin.child.as_deref();
+        let child = begin.child;
         let parts = services.fixed.parts(PartsFor {
             role: self.context.role,
             offer: found.offer(),
@@ -290,7 +288,7 @@ impl Launch {
         }
         let fence = begin.child.as_ref().map_or_else(Fence::new, |child| child.fence.clone());
         let calls = self.calls(parts.tools, fence).with_instructions(files).with_result_room(result_room);
-        let end = if begin.child.is_some() { AgentEnd::Done } else { AgentEnd::WaitsForMore };
+        let end = self.agent_end();
         let extractor = services.extractor.clone().filter(|_| begin.child.is_none());
         let tasks = TaskAccess::of(&self.context, &services);
         let driver = Driver {
@@ -301,8 +299,15 @@ impl Launch {
             ..self.driver(Machine::Loop(Box::new(machine)), calls, end, begin.prelude)
         };
         driver.drive(Input::Start { content: begin.said }).await;
-        // A child lives until nothing of its run is left.
-        drop(begin.child);
+    }
+
+    /// What becomes of the agent with this run.
+    fn agent_end(&self) -> AgentEnd {
+        match (&self.context.agent.parent, &self.context.worker) {
+            (None, _) => AgentEnd::WaitsForMore,
+            (Some(_), Some(_)) => AgentEnd::Idles,
+            (Some(_), None) => AgentEnd::Done,
+        }
     }
 
     async fn summary(self, request: ModelRequest, mode: CompactMode, from: NodeId, reply_to: oneshot::Sender<Reply>) {
@@ -456,7 +461,7 @@ impl Launch {
         let error = error.payload();
         prelude.extend(failed_patch(&error, None, 0, Usage::default()));
         if self.context.agent.parent.is_some() {
-            prelude.push(AgentEnd::Done.write(&self.context.agent.id, RunStatus::Failed, || None));
+            prelude.push(self.agent_end().write(&self.context.agent.id, RunStatus::Failed, || None));
         }
         if self.context.commit(prelude).await.is_err() {
             self.context.owned.end_is_unstored();
@@ -477,6 +482,25 @@ impl Launch {
 fn of_mode(mode: RunMode) -> Object {
     let named = (mode != RunMode::Normal).then(|| (RunMode::KEY.to_owned(), mode.as_str().into()));
     named.into_iter().collect()
+}
+
+/// The row of a child.
+fn new_agent(child: &ChildWork) -> NewAgent {
+    let definition = child.definition.as_ref().map(|definition| definition.agent_definition_id.as_str());
+    let role = child.worker.is_some().then_some(AgentRole::Worker.as_str());
+    let named = [(DEFINITION, definition), (ROLE, role)].into_iter();
+    NewAgent {
+        agent_id: child.agent_id.clone(),
+        parent_agent_id: Some(child.parent.agent_id.clone()),
+        agent_type: child.agent_type(),
+        created_by_run_id: Some(child.parent.run_id.clone()),
+        fork_from_node_id: match &child.seed {
+            Seed::Fresh => None,
+            Seed::Inherited(from) => Some(from.clone()),
+        },
+        status: AgentStatus::Running,
+        metadata: named.filter_map(|(key, value)| Some((key.to_owned(), value?.into()))).collect(),
+    }
 }
 
 /// Looks at what a run may load.

@@ -21,6 +21,7 @@ mod context;
 mod cut_run;
 mod definitions;
 mod deltas;
+mod dispatch;
 mod driver;
 mod error;
 mod failed_run;

@@ -6,15 +6,17 @@ use std::sync::Arc;
 
 use agent_engine::{Calibration, Omitted, PINNED, Path, Sayings, WISH_WORDS, is_wish};
 use agent_protocol::{
-    AgentId, AgentStatus, AgentType, ContentBlock, ContextBuilt, ErrorCode, ErrorPayload, EventType, ModelStarted,
-    Node, NodeId, NodeType, RunId, RunStatus, RuntimeEvent, SessionId, ToolCallId, ToolStarted, path_from_text,
+    AgentId, AgentRole, AgentStatus, AgentType, ContentBlock, ContextBuilt, ErrorCode, ErrorPayload, EventType,
+    ModelStarted, Node, NodeId, NodeType, RunId, RunStatus, RuntimeEvent, SessionId, ToolCallId, ToolStarted,
+    path_from_text,
 };
 use agent_store::{
-    ClaimedSession, Commit, LastContext, Lease, Recent, RecentPath, RecentWords, RunInfo, SessionStore, StoreError,
-    Write,
+    AgentInfo, ClaimedSession, Commit, LastContext, Lease, Recent, RecentPath, RecentWords, RunInfo, SessionStore,
+    StoreError, Write,
 };
 
 use crate::agent::{Agent, CarriedState, LostChild};
+use crate::agent_end::ROLE;
 use crate::cut_run::{CutRun, INTERRUPTED};
 use crate::error::RuntimeError;
 use crate::failed_run::failed;
@@ -111,6 +113,23 @@ impl Resume {
         self.path(session, Some(leaf), calibration).await
     }
 
+    /// What a worker's next run begins with: nothing of its conversation, and what was learned about the model's counts (WRK-2).
+    /// Nothing where it was never sent.
+    pub(crate) async fn worker(
+        &self,
+        session: &SessionId,
+        worker: &AgentId,
+    ) -> Result<Option<CarriedState>, StoreError> {
+        match self.store.load_agent(session, worker).await {
+            Ok(loaded) => {
+                let calibration = self.calibration(loaded.last_context.as_ref());
+                Ok(Some(CarriedState { calibration, ..CarriedState::default() }))
+            }
+            Err(StoreError::NotInSession { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     async fn path(
         &self,
         session: &SessionId,
@@ -198,19 +217,25 @@ impl Resume {
             let is_internal = run.metadata.contains_key(agent_protocol::internal::PURPOSE);
             let mut writes = failed(run, &error);
             let is_root = agent_id == *root;
-            // Nobody takes up the work of a child; the session's own agent goes on.
-            let status = if is_root { AgentStatus::Idle } else { AgentStatus::Failed };
-            writes.push(Write::AgentStatus { agent_id: agent_id.clone(), status, result: None });
+            let mut is_worker = false;
             if !is_root && !is_internal {
                 let row = self.store.agent(&agent_id).await?;
+                is_worker = row.as_ref().is_some_and(is_of_worker);
                 let agent_type = row.map_or(AgentType::Sub, |row| row.agent_type);
-                lost.push(LostChild { agent_id: agent_id.clone(), agent_type });
+                lost.push(LostChild { agent_id: agent_id.clone(), agent_type, is_worker });
             }
+            // Nobody takes up the work of a child; the session's own agent goes on, and a worker waits for its next dispatch.
+            let status = if is_root || is_worker { AgentStatus::Idle } else { AgentStatus::Failed };
+            writes.push(Write::AgentStatus { agent_id: agent_id.clone(), status, result: None });
             self.store.commit(lease, Commit { agent_id, run_id, writes }).await?;
         }
         lost.reverse();
         Ok(lost)
     }
+}
+
+fn is_of_worker(agent: &AgentInfo) -> bool {
+    agent.metadata.get(ROLE).is_some_and(|role| role == AgentRole::Worker.as_str())
 }
 
 fn is_rule(node: &Node) -> bool {

@@ -19,8 +19,10 @@ use crate::child_streams::ChildStreams;
 use crate::live::{ClosedAtTheEnd, Live};
 use crate::owned::OwnedSession;
 use crate::queue::QueuePosition;
+use crate::run_context::RunContext;
 use crate::run_state::{Ended, RunResult, RunState};
 use crate::session::Session;
+use crate::workers::Busy;
 
 /// Everything in which one run differs from another. What all have in common is [`Services`](crate::services::Services).
 pub(crate) struct RunSpec {
@@ -63,13 +65,23 @@ pub(crate) struct ChildWork {
     pub(crate) allowed_tools: Option<HashSet<String>>,
     /// Lies inside the fence of the call that asks for it: what that may not change any more, the child may not either.
     pub(crate) fence: Fence,
-    /// It is a worker, and sent for this.
-    pub(crate) worker: Option<WorkerScope>,
+    /// It is a worker that is sent.
+    pub(crate) worker: Option<SentWorker>,
     /// Where its run stands among the others; stored with the run.
     pub(crate) origin: ChildOrigin,
     /// Its events, which end should the child never begin.
     pub(crate) stream: ClosedAtTheEnd,
-    pub(crate) _living: Living,
+    pub(crate) living: Living,
+}
+
+/// A worker that is sent.
+pub(crate) struct SentWorker {
+    /// What for.
+    pub(crate) scope: WorkerScope,
+    /// The run that sends it: what its end does to the Task is told there.
+    pub(crate) sender: Arc<RunContext>,
+    /// Nobody else sends it before its run is over.
+    pub(crate) _busy: Busy,
 }
 
 /// A child counts as living, for its parent's run and for the session, until its run has let go of this.

@@ -66,6 +66,11 @@ impl Ended {
         Self { result, answer }
     }
 
+    /// All but the answer.
+    pub(crate) fn without_answer(&self) -> &RunResult {
+        &self.result
+    }
+
     /// The whole of it.
     pub(crate) fn result(&self) -> RunResult {
         RunResult { answer: self.answer.as_deref().map(answer_text), ..self.result.clone() }

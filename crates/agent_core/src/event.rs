@@ -10,12 +10,12 @@ pub use agent_protocol::event::{
     LoopCompleted, LoopFailed, LoopStarted, MemoryExtractionCompleted, MemoryExtractionFailed, MemoryExtractionStarted,
     MessageCompleted, MessageCreated, MessageDelta, ModelCompleted, ModelFailed, ModelReasoningDelta, ModelRetry,
     ModelSettings, ModelStarted, ModelTextDelta, PayloadError, PermissionFailed, PermissionRequested,
-    PermissionResolved, ResultKind, RunCancelled, RunDequeued, RunEnd, RunQueued, RuntimeEvent, TaskCancelled,
-    TaskCompleted, TaskCreated, TaskEvent, TaskFailed, TaskLine, TaskReopened, TaskRunning, TaskStepBlocked,
-    TaskStepCancelled, TaskStepClaimSkipped, TaskStepClaimed, TaskStepCompleted, TaskStepFailed, TaskStepLeaseExpired,
-    TaskStepReady, TaskStepReopened, TaskStepStarted, TaskStepUpdated, TaskUpdated, TaskWalFailed, TaskWalReplayed,
-    ToolCallDelta, ToolCompleted, ToolDenied, ToolFailed, ToolProgress, ToolStarted, TornEnd, WindowBudgets,
-    event_index, event_schemas,
+    PermissionResolved, ResultKind, RunCancelled, RunDequeued, RunEnd, RunQueued, RuntimeEvent, SelectionReason,
+    TaskCancelled, TaskCompleted, TaskCreated, TaskEvent, TaskFailed, TaskLine, TaskReopened, TaskRunning,
+    TaskStepBlocked, TaskStepCancelled, TaskStepClaimSkipped, TaskStepClaimed, TaskStepCompleted, TaskStepFailed,
+    TaskStepLeaseExpired, TaskStepReady, TaskStepReopened, TaskStepStarted, TaskStepUpdated, TaskUpdated,
+    TaskWalFailed, TaskWalReplayed, ToolCallDelta, ToolCompleted, ToolDenied, ToolFailed, ToolProgress, ToolStarted,
+    TornEnd, WindowBudgets, WorkerDispatchFailed, WorkerDispatched, event_index, event_schemas,
 };
 pub use agent_protocol::{EventDraft, Timestamp};
 pub use agent_runtime::{ChildEventsError, EventStream, StreamTaken};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agent_protocol::{ErrorCode, ErrorPayload, EventDraft, SessionId, ToolCallId};
-use agent_task_store::{Recorded, Stamp, TaskError, TaskStore, find_ended, session_folder};
-use agent_tasks::{Refusal, Task, TaskId};
+use agent_task_store::{Actor, Recorded, Stamp, TaskError, TaskStore, find_ended, session_folder};
+use agent_tasks::{Command, Refusal, Task, TaskId};
 use agent_tool::Fence;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +15,7 @@ use crate::owned::Hold;
 use crate::run_context::RunContext;
 use crate::services::Services;
 use crate::task_settings::TaskSettings;
-use crate::workers::Workers;
+use crate::workers::{AtTask, EndedRun, Workers};
 
 /// The way of a run to the Tasks of its session.
 #[derive(Clone)]
@@ -169,18 +169,30 @@ pub(crate) struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// Brings a Task up to date before it is looked at or changed: who lives in this process keeps its step (TSK-5), and leases that
-    /// are over end (TSK-13). Gives the lines that were written.
+    /// Brings a Task up to date before it is looked at or changed: who lives in this process keeps its step (TSK-5), leases that
+    /// are over end (TSK-13), and so do the steps of workers whose runs are over (WRK-7). Gives the lines that were written.
     ///
     /// # Errors
     /// If there is no active Task of this id, or its log cannot be written.
     pub(super) fn refresh(&mut self, task_id: &TaskId) -> Result<Vec<Recorded>, TaskError> {
         let until = self.stamp.now.plus(self.stamp.lease_millis);
-        for worker in self.workers.of(task_id) {
-            self.store.renew_lease(task_id, &worker.run_id, until);
+        let AtTask { holders, ended } = self.workers.at(task_id);
+        for run_id in &holders {
+            self.store.renew_lease(task_id, run_id, until);
         }
         let settled = self.store.settle(task_id, &self.stamp);
-        self.note(task_id, settled)
+        if matches!(settled, Err(TaskError::NotFound(_))) {
+            self.workers.all_released(task_id);
+        }
+        let mut recorded = self.note(task_id, settled)?;
+        for EndedRun { run_id, reason, .. } in ended {
+            let command = Command::RunEnded { run_id: run_id.clone(), reason };
+            let done = self.store.execute(task_id, &command, &Actor::default(), &self.stamp);
+            // Where the log cannot be written, whoever looks next tries again.
+            recorded.extend(self.note(task_id, done.map(|done| done.recorded))?);
+            self.workers.released(&run_id);
+        }
+        Ok(recorded)
     }
 
     /// Notes what is to be told of lines that were written, or of a log that could not be.

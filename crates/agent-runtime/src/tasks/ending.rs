@@ -43,6 +43,7 @@ impl Ending {
             return Ok(Stopped { left: Vec::new(), _closing: closing });
         }
         let requested = living.iter().map(|worker| {
+            workers.stopping(&worker.run_id, ChildCancelReason::TaskEnded);
             worker.cancel.cancel();
             EventDraft::of(ChildAgentCancelRequested {
                 child_agent_id: worker.agent_id.clone(),

@@ -6,10 +6,12 @@
 
 mod access;
 mod board;
+mod dispatching;
 mod ending;
 mod events;
 mod service;
 
 pub(crate) use access::{ForCall, TaskAccess};
+pub(crate) use dispatching::check_scope;
 pub(crate) use ending::Ending;
 pub(crate) use service::CallTasks;

@@ -50,18 +50,17 @@ impl SessionTasks for CallTasks {
     fn change(&self, task_id: TaskId, change: TaskChange) -> BoxFuture<'_, Result<TaskWritten, ErrorPayload>> {
         async move {
             let Asked { command, step_id } = self.command(&task_id, change)?;
-            let ends = matches!(command, Command::Fail { .. } | Command::Cancel { .. });
-            let closing = if ends { Some(self.ending.begin(&self.access, &self.call, &task_id).await?) } else { None };
+            if matches!(command, Command::Fail { .. } | Command::Cancel { .. }) {
+                let ended = self.end(&task_id, command).await;
+                if ended.is_err() {
+                    // The Task goes on; the steps of workers that were stopped for its end do not (WRK-7).
+                    self.access.end_of_runs(task_id).await;
+                }
+                return ended;
+            }
             let actor = self.actor();
-            let work = move |desk: &mut Desk<'_>| {
-                let done = execute(desk, &task_id, &command, &actor);
-                let Done { recorded, ended } = done.map_err(|error| desk.terminal(&task_id, error))?;
-                let task = ended.as_ref().or_else(|| desk.store.task(&task_id));
-                written(task, step_id.as_ref(), recorded)
-            };
-            let written = self.done(work).await?;
-            let workers_left = closing.map(|closing| closing.left).unwrap_or_default();
-            Ok(TaskWritten { workers_left, ..written })
+            let work = move |desk: &mut Desk<'_>| perform(desk, &task_id, &command, &actor, step_id.as_ref());
+            self.done(work).await
         }
         .boxed()
     }
@@ -117,6 +116,15 @@ struct Asked {
 }
 
 impl CallTasks {
+    /// Ends the Task without success: first its workers (TSK-7).
+    async fn end(&self, task_id: &TaskId, command: Command) -> Result<TaskWritten, ErrorPayload> {
+        let stopped = self.ending.begin(&self.access, &self.call, task_id).await?;
+        let (actor, task_id) = (self.actor(), task_id.clone());
+        let work = move |desk: &mut Desk<'_>| perform(desk, &task_id, &command, &actor, None);
+        let written = self.done(work).await?;
+        Ok(TaskWritten { workers_left: stopped.left.clone(), ..written })
+    }
+
     async fn done<R: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Desk<'_>) -> Result<R, TaskError> + Send + 'static,
@@ -230,6 +238,19 @@ impl CallTasks {
 struct Done {
     recorded: Vec<Recorded>,
     ended: Option<Task>,
+}
+
+fn perform(
+    desk: &mut Desk<'_>,
+    task_id: &TaskId,
+    command: &Command,
+    actor: &Actor,
+    step_id: Option<&StepId>,
+) -> Result<TaskWritten, TaskError> {
+    let done = execute(desk, task_id, command, actor);
+    let Done { recorded, ended } = done.map_err(|error| desk.terminal(task_id, error))?;
+    let task = ended.as_ref().or_else(|| desk.store.task(task_id));
+    written(task, step_id, recorded)
 }
 
 fn execute(desk: &mut Desk<'_>, task_id: &TaskId, command: &Command, actor: &Actor) -> Result<Done, TaskError> {

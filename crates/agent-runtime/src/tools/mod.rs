@@ -7,6 +7,7 @@
 mod arguments;
 mod core_tool;
 mod cut;
+mod ids;
 mod load_skill;
 mod target;
 mod tasks;

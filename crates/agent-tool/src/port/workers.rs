@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
+pub use agent_protocol::SelectionReason;
 use agent_protocol::task::{PoolId, StepId, StepStatus, TaskId};
 use agent_protocol::{AgentId, ContentBlock, ErrorCode, ErrorPayload, Object, RunId, SuggestedTool};
 use futures::FutureExt;
@@ -17,7 +18,7 @@ pub trait WorkerAgents: Send + Sync {
     ///
     /// # Errors
     /// If there is no such pool, or the agent has no workers.
-    fn list(&self, pool_id: Option<&PoolId>) -> Result<Vec<WorkerInfo>, ErrorPayload>;
+    fn list(&self, pool_id: Option<PoolId>) -> BoxFuture<'_, Result<Vec<WorkerInfo>, ErrorPayload>>;
 
     /// Sends a worker for a step of a Task and waits for its end. Cancelling the call cancels the worker's run, and so does dropping
     /// the future.
@@ -44,6 +45,9 @@ pub struct WorkerInfo {
     pub worker_pool_id: PoolId,
     /// Whether it can be sent.
     pub status: WorkerStatus,
+    /// Why it cannot be sent at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unavailable_reason: Option<String>,
     /// Tools its definition likes, and whether this worker has them.
     pub suggested_tools: Vec<SuggestedTool>,
     /// The definition's tags.
@@ -79,9 +83,9 @@ pub struct Dispatch {
     pub worker: Option<AgentId>,
     /// The only steps it may see and claim; absent: all (WRK-5).
     pub allowed_step_ids: Option<BTreeSet<StepId>>,
-    /// What it is told, in the user's place.
+    /// What it is told, in the user's place, behind what it was sent for.
     pub instruction: Vec<ContentBlock>,
-    /// Only these tools of those that its entry allows.
+    /// Only these tools of those that its entry allows (WRK-8).
     pub allowed_tools: Option<HashSet<String>>,
     /// What its answer has to be: a JSON schema (AGT-5). Absent: any text.
     pub output_schema: Option<Object>,
@@ -102,16 +106,18 @@ pub struct DispatchReport {
     pub step_status: Option<StepStatus>,
     /// What the Task says that came of it.
     pub step_result_summary: Option<String>,
+    /// Why it failed or was cancelled, or is blocked.
+    pub step_reason: Option<String>,
+    /// Why the Task could not be read after the run: what became of a step is not known then.
+    pub task_error: Option<ErrorPayload>,
 }
 
-/// Why a worker was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SelectionReason {
-    /// The call named it.
-    Named,
-    /// It was the first idle one, in the order of the configuration.
-    FirstIdle,
+impl DispatchReport {
+    /// The worker came back without a step, and that is known: a success (ERR-4).
+    #[must_use]
+    pub fn no_step_claimed(&self) -> bool {
+        self.claimed_step_id.is_none() && self.task_error.is_none()
+    }
 }
 
 /// For where there are no workers.
@@ -125,8 +131,8 @@ impl NoWorkers {
 }
 
 impl WorkerAgents for NoWorkers {
-    fn list(&self, _: Option<&PoolId>) -> Result<Vec<WorkerInfo>, ErrorPayload> {
-        Err(Self::refusal())
+    fn list(&self, _: Option<PoolId>) -> BoxFuture<'_, Result<Vec<WorkerInfo>, ErrorPayload>> {
+        std::future::ready(Err(Self::refusal())).boxed()
     }
 
     fn dispatch(&self, _: Dispatch) -> BoxFuture<'_, Result<DispatchReport, ErrorPayload>> {

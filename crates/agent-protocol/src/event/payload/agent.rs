@@ -22,6 +22,16 @@ stored_enum! {
     }
 }
 
+stored_enum! {
+    /// Why a worker was taken (WRK-4).
+    SelectionReason {
+        /// The call named it.
+        Named = "named",
+        /// It was the first idle one, in the order of the configuration.
+        FirstIdle = "first_idle",
+    }
+}
+
 /// A child agent was made and its run begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChildAgentCreated {
@@ -146,6 +156,43 @@ pub struct ChildAgentCancelTimeout {
     pub waited_ms: u64,
 }
 
+/// A worker was sent for a step of a Task; its run begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerDispatched {
+    /// The Task.
+    pub task_id: TaskId,
+    /// The worker's pool.
+    pub worker_pool_id: PoolId,
+    /// The worker's entry in its pool.
+    pub worker_id: String,
+    /// The worker; the same in every run of the session.
+    pub worker_agent_id: AgentId,
+    /// Its run.
+    pub child_run_id: RunId,
+    /// Names the stream of its events: the id of its run.
+    pub stream_id: RunId,
+    /// Why it was taken.
+    pub selection_reason: SelectionReason,
+    /// The only steps it may see and claim; absent: all that its pool may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_step_ids: Option<Vec<StepId>>,
+}
+
+/// No worker was sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerDispatchFailed {
+    /// The Task that it was to be sent for.
+    pub task_id: TaskId,
+    /// The pool that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker_pool_id: Option<PoolId>,
+    /// The worker that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker_agent_id: Option<AgentId>,
+    /// What was in the way.
+    pub error: ErrorPayload,
+}
+
 payloads! {
     ChildAgentCreated = ChildAgentCreated,
     ChildAgentCompleted = ChildAgentCompleted,
@@ -153,4 +200,6 @@ payloads! {
     ChildAgentCancelRequested = ChildAgentCancelRequested,
     ChildAgentCancelled = ChildAgentCancelled,
     ChildAgentCancelTimeout = ChildAgentCancelTimeout,
+    WorkerDispatched = WorkerDispatched,
+    WorkerDispatchFailed = WorkerDispatchFailed,
 }

@@ -24,7 +24,7 @@ mod tests;
 
 pub use agent::{
     ChildAgentCancelRequested, ChildAgentCancelTimeout, ChildAgentCancelled, ChildAgentCompleted, ChildAgentCreated,
-    ChildAgentFailed, ChildCancelReason,
+    ChildAgentFailed, ChildCancelReason, SelectionReason, WorkerDispatchFailed, WorkerDispatched,
 };
 pub use compaction::{CompactCompleted, CompactFailed, CompactMode, CompactStarted};
 pub use context::{ContextBuilt, CountLevel, EpochPart, ModelSettings, WindowBudgets};

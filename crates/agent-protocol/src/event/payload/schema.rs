@@ -59,6 +59,8 @@ pub fn event_schemas() -> Vec<EventSchema> {
         PermissionResolved,
         PermissionFailed,
         ChildAgentCreated,
+        WorkerDispatched,
+        WorkerDispatchFailed,
         ChildAgentCancelRequested,
         ChildAgentCancelled,
         ChildAgentCancelTimeout,

@@ -427,6 +427,29 @@ fn every_payload_is_written_and_read() {
         },
         &format!("{{{ended}}}"),
     );
+    let task = || TaskId::parse("login").unwrap();
+    let dispatched = |allowed_step_ids| WorkerDispatched {
+        task_id: task(),
+        worker_pool_id: PoolId::parse("default").unwrap(),
+        worker_id: "worker_general_1".to_owned(),
+        worker_agent_id: child_agent_id.clone(),
+        child_run_id: child_run_id.clone(),
+        stream_id: child_run_id.clone(),
+        selection_reason: SelectionReason::FirstIdle,
+        allowed_step_ids,
+    };
+    let sent = r#""task_id":"login","worker_pool_id":"default","worker_id":"worker_general_1","worker_agent_id":"agent_2","child_run_id":"run_2","stream_id":"run_2","selection_reason":"first_idle""#;
+    golden.is(dispatched(None), &format!("{{{sent}}}"));
+    golden.is(
+        dispatched(Some(vec![StepId::parse("tests").unwrap()])),
+        &format!(r#"{{{sent},"allowed_step_ids":["tests"]}}"#),
+    );
+    let refused = WorkerDispatchFailed { task_id: task(), worker_pool_id: None, worker_agent_id: None, error: error() };
+    golden.is(refused.clone(), r#"{"task_id":"login","error":ERROR}"#);
+    golden.is(
+        WorkerDispatchFailed { worker_agent_id: Some(child_agent_id.clone()), ..refused },
+        r#"{"task_id":"login","worker_agent_id":"agent_2","error":ERROR}"#,
+    );
     golden.is(
         ChildAgentCancelTimeout { child_agent_id, child_run_id, waited_ms: 30_000 },
         r#"{"child_agent_id":"agent_2","child_run_id":"run_2","waited_ms":30000}"#,

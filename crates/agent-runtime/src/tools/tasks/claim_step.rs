@@ -7,10 +7,10 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ids;
 use super::show::{self, Room};
 use super::task_tool::{TaskTool, WORKER};
 use crate::tools::arguments::invalid;
+use crate::tools::ids;
 
 /// Takes a ready step. It is yours until you set its status with agent.task_update_step; one run takes one step.
 #[derive(Debug, Deserialize, JsonSchema)]

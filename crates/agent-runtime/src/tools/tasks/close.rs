@@ -7,10 +7,10 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ids;
 use super::show::{self, Room};
 use super::task_tool::{ORCHESTRATOR, TaskTool};
 use crate::tools::arguments::invalid;
+use crate::tools::ids;
 
 /// Ends a task whose required steps are all completed. Optional steps that nobody began are cancelled.
 #[derive(Debug, Deserialize, JsonSchema)]

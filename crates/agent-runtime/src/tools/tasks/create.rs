@@ -7,11 +7,11 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ids::{self, Wrong};
 use super::show::{self, Room};
 use super::step_input::StepInput;
 use super::task_tool::{ORCHESTRATOR, TaskTool};
 use crate::tools::arguments::invalid;
+use crate::tools::ids::{self, Wrong};
 
 /// Makes a task: steps that workers take when what they depend on is completed.
 #[derive(Debug, Deserialize, JsonSchema)]

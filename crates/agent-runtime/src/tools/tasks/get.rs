@@ -7,11 +7,11 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ids;
 use super::query_steps::QuerySteps;
 use super::show::{self, Room};
 use super::task_tool::{BOTH, TaskTool};
 use crate::tools::arguments::invalid;
+use crate::tools::ids;
 
 /// More steps than this are read with agent.task_query_steps.
 const MOST_STEPS: usize = 200;

@@ -6,7 +6,6 @@ mod close;
 mod create;
 mod fit;
 mod get;
-mod ids;
 mod list;
 mod operations;
 mod query_steps;

@@ -5,9 +5,9 @@ use agent_tasks::{Operation, StepFields, StepId, TaskStatus};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ids::{self, Wrong};
 use super::statuses;
 use super::step_input::StepInput;
+use crate::tools::ids::{self, Wrong};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -8,11 +8,11 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ids::{self, Wrong};
 use super::show::{self, Room};
 use super::statuses;
 use super::task_tool::{BOTH, TaskTool};
 use crate::tools::arguments::invalid;
+use crate::tools::ids::{self, Wrong};
 
 /// Lists steps of a task. Workers see ready steps that they may claim.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@ use agent_tasks::StepSpec;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ids::{self, Wrong};
+use crate::tools::ids::{self, Wrong};
 
 /// A step.
 #[derive(Debug, Deserialize, JsonSchema)]

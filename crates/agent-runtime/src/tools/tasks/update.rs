@@ -7,11 +7,11 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ids;
 use super::operations::OperationInput;
 use super::show::{self, Room};
 use super::task_tool::{ORCHESTRATOR, TaskTool};
 use crate::tools::arguments::invalid;
+use crate::tools::ids;
 
 /// Changes a task by operations, in order, all or none.
 #[derive(Debug, Deserialize, JsonSchema)]

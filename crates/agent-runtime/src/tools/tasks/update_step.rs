@@ -8,11 +8,11 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ids::{self, Wrong};
 use super::show::{self, Room};
 use super::statuses;
 use super::task_tool::{BOTH, TaskTool};
 use crate::tools::arguments::invalid;
+use crate::tools::ids::{self, Wrong};
 
 /// Sets how far a step is and what came of it. Workers: the step they claimed.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -76,7 +76,8 @@ async fn a_worker_that_does_not_stop() {
     assert_eq!(world.lines("t"), before);
 }
 
-/// TSK-7, RUN-17: a call that is cancelled while it waits for workers leaves the Task as it was, open for claims.
+/// TSK-7, RUN-17, WRK-7: a call that is cancelled while it waits for workers leaves the Task as it was, open for claims; a step of a
+/// worker that was stopped for it ends with the worker's run and not with the Task.
 #[tokio::test]
 async fn a_cancelled_call_ends_nothing() {
     let world = World::new("cancelled").await;
@@ -84,14 +85,29 @@ async fn a_cancelled_call_ends_nothing() {
     orchestrator.patience = Duration::from_secs(600);
     orchestrator.create("t", "a b").await;
     let worker = world.worker("w1", "t", None).await;
-    let (_lives, cancel, _state) = worker.lives("t");
+    let (lives, cancel, state) = worker.lives("t");
+    worker.ok("task_claim_step", claim("t", "b")).await;
+    let stuck = world.worker("w3", "t", None).await;
+    let _stuck = stuck.lives("t");
     let stops = async {
         cancel.cancelled().await;
+        state.send_replace(ended());
+        let shown = world.root_run(agent_protocol::AgentRole::Orchestrator, "run_o2").await;
+        let shown = shown.ok("task_get", json!({"task_id": "t"})).await;
+        assert_eq!(shown["steps"][1]["status"], "claimed", "TSK-21: it would end with the Task");
         orchestrator.cancel.cancel();
     };
     let (error, ()) = tokio::join!(orchestrator.refused("task_fail", json!({"task_id": "t"})), stops);
     assert_eq!(error.code, ErrorCode::Cancelled);
     assert!(error.message.contains("task t is as it was"), "{error}");
+    let last = world.lines("t").pop().unwrap();
+    assert_eq!(
+        (&last["event_type"], &last["step_id"], &last["payload"]["reason"]),
+        (&json!("task_step_failed"), &json!("b"), &json!("worker_cancelled")),
+        "whoever looks or not: {:?}",
+        world.told().await.last()
+    );
+    drop(lives);
     world.worker("w2", "t", None).await.ok("task_claim_step", claim("t", "a")).await;
 }
 

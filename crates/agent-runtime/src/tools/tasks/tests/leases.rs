@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::{LEASE, World, claim, set};
 
-/// TSK-5: while the run that holds a step lives in this process, its lease is renewed whenever somebody looks, however long ago the
-/// last sign of life was, in memory only. Once it lives no longer, the lease ends.
+/// TSK-5, WRK-7: while the run that holds a step lives in this process, its lease is renewed whenever somebody looks, however long ago
+/// the last sign of life was, in memory only. Once it lives no longer, the step has failed, also where its lease was over by then.
 #[tokio::test]
 async fn a_living_run_keeps_its_step() {
     let world = World::new("living").await;
@@ -24,12 +24,15 @@ async fn a_living_run_keeps_its_step() {
     world.at(LEASE * 1_000);
     worker.ok("task_update_step", set("t", "a", "running")).await;
     assert_eq!(world.lines("t").len(), lines + 1, "renewing writes nothing");
+    world.at(LEASE * 10_000);
     drop(lives);
-    world.at(LEASE * 1_000 + LEASE - 1);
-    assert_eq!(orchestrator.ok("task_get", json!({"task_id": "t"})).await["steps"][0]["status"], "running");
-    world.at(LEASE * 1_000 + LEASE);
-    let shown = orchestrator.ok("task_get", json!({"task_id": "t"})).await;
-    assert_eq!(shown["steps"][0]["status"], "ready");
+    let shown = orchestrator.ok("task_query_steps", json!({"task_id": "t", "include_terminal_steps": true})).await;
+    assert_eq!(shown["steps"][0]["status"], "failed");
+    let last = world.lines("t").pop().unwrap();
+    assert_eq!(
+        (&last["event_type"], &last["payload"]["reason"], &last["actor_run_id"]),
+        (&json!("task_step_failed"), &json!("worker_failed: its run broke off"), &json!(null))
+    );
 }
 
 /// SUB-06, TSK-13: a lease that is over ends before anybody looks; the step can be claimed by another, and the run that had it is
