@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agent_policy::DefinitionRegistry;
+use agent_protocol::task::PoolId;
 use agent_protocol::{AgentRole, RoleAccess, contract_tool};
 use agent_redact::shown_word;
 use agent_tool::{Registry, Tool};
@@ -36,7 +37,7 @@ fn listed(problems: &[String]) -> String {
     problems.iter().map(|problem| format!("\n  {problem}")).collect()
 }
 
-/// Checks the pools of the configuration: there is one, the definition of each worker exists, and each of its tools is a tool that a worker may have.
+/// Checks the pools of the configuration: there is one, steps can name each, the definition of each worker exists, and each of its tools is a tool that a worker may have.
 /// A tool that is switched off is no fault: the worker goes without it. That ids are unique is for the configuration's own rules (CFG-6).
 ///
 /// # Errors
@@ -52,10 +53,13 @@ pub fn check_worker_pools(
     let problems: Vec<_> = definitions.read(|registry| {
         let pools = settings.worker_pools.iter().enumerate();
         pools
-            .flat_map(|(at, pool)| pool.workers.iter().enumerate().map(move |(index, worker)| (at, index, worker)))
-            .flat_map(|(at, index, worker)| {
-                let at = format!("agents.worker_pools[{at}].workers[{index}]");
-                of_worker(&at, worker, registry, tools)
+            .flat_map(|(at, pool)| {
+                let at = format!("agents.worker_pools[{at}]");
+                let own = PoolId::parse(&pool.pool_id).err().map(|error| format!("{at}.pool_id: {error}"));
+                let workers = pool.workers.iter().enumerate().flat_map(move |(index, worker)| {
+                    of_worker(&format!("{at}.workers[{index}]"), worker, registry, tools)
+                });
+                own.into_iter().chain(workers)
             })
             .collect()
     });

@@ -161,6 +161,6 @@ mod tests {
             }
         }
         let id = worker_agent_id(&session("1"), "default", "worker_general_1");
-        assert_eq!(id.as_str(), "agent_TODO", "sessions that are stored hold it");
+        assert_eq!(id.as_str(), "agent_28c9d54206b91e8ddff9be204a2853cc", "sessions that are stored hold it");
     }
 }

@@ -124,6 +124,10 @@ async fn pools_are_checked() {
             vec!["[[agents.worker_pools]]", "[[agents.worker_pools.workers]]", "default_worker_agent", "config.toml"],
         ),
         ("agents.worker_pools = []".to_owned(), vec!["[[agents.worker_pools]]"]),
+        (
+            pool("agent_definition_id = \"default_worker_agent\"").replace("\"p\"", "\"My_Pool\""),
+            vec!["agents.worker_pools[0].pool_id", "My_Pool", "only a-z"],
+        ),
         (pool("agent_definition_id = \"reviewer\""), vec![at, "`reviewer`", "default_sub_agent, default_worker_agent"]),
         (pool("agent_definition_id = \"default_compact_agent\""), vec![at, "`default_compact_agent`"]),
         (tools("\"my.tool\""), vec![at, "allowed_tools", "`my.tool`", "no tool"]),
