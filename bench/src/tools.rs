@@ -11,8 +11,8 @@ use agent_policy::{PathRules, Places};
 use agent_protocol::{AgentId, Object, RunId, SessionId, ToolCallId, ToolOrigin};
 use agent_redact::KnownSecrets;
 use agent_tool::{
-    ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NoChildren, NoTasks, NothingLoaded,
-    ProgressSink, Registry, Tool, ToolOutput, WriteGuard,
+    ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NoChildren, NoTasks, NoWorkers,
+    NothingLoaded, ProgressSink, Registry, Tool, ToolOutput, WriteGuard,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -108,6 +108,7 @@ fn context() -> Result<CallContext, Box<dyn std::error::Error>> {
         artifacts: Arc::new(Nothing),
         versions: Arc::new(Nothing),
         children: Arc::new(NoChildren),
+        workers: Arc::new(NoWorkers),
         tasks: Arc::new(NoTasks),
         loaded: Arc::new(NothingLoaded),
         result_bytes: usize::MAX,

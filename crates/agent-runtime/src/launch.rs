@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError};
 
 use agent_engine::{CompactMode, Exchange, Input, Limits, Run};
-use agent_protocol::internal::{COMPACT, DEFINITION, PURPOSE};
+use agent_protocol::internal::{COMPACT, DEFINITION, PURPOSE, WORKER, WORKER_POOL};
 use agent_protocol::{
     AgentId, AgentRole, AgentStatus, AgentType, ContentBlock, EndReason, ErrorPayload, EventDraft, ModelRequest,
     NodeId, Object, Reply, RunCancelled, RunDequeued, RunMode, RunPatch, RunQueued, RunStatus, Usage,
@@ -488,7 +488,10 @@ fn of_mode(mode: RunMode) -> Object {
 fn new_agent(child: &ChildWork) -> NewAgent {
     let definition = child.definition.as_ref().map(|definition| definition.agent_definition_id.as_str());
     let role = child.worker.is_some().then_some(AgentRole::Worker.as_str());
-    let named = [(DEFINITION, definition), (ROLE, role)].into_iter();
+    let worker = child.origin.worker.as_ref();
+    let worker_id = worker.and_then(|worker| worker.worker_id.as_deref());
+    let pool = worker.map(|worker| worker.worker_pool_id.as_str());
+    let named = [(DEFINITION, definition), (ROLE, role), (WORKER, worker_id), (WORKER_POOL, pool)].into_iter();
     NewAgent {
         agent_id: child.agent_id.clone(),
         parent_agent_id: Some(child.parent.agent_id.clone()),
