@@ -58,8 +58,8 @@ pub use rebuild::{FixedParts, check_report, rebuild};
 pub use rebuild_error::RebuildError;
 pub use render::framed;
 pub use run::{
-    CompactFault, CompactMode, Compacted, Effect, Finished, Input, Limits, Price, Run, Target, Verdict, Write,
-    answer_text, finish_compaction,
+    AnswerRule, CompactFault, CompactMode, Compacted, Effect, Finished, Input, Limits, Price, Run, Target, Verdict,
+    Write, answer_text, finish_compaction,
 };
 pub use sources::{Compacting, ModelSettings, Recovery, Sources, Summariser, ToolSet};
 pub use summary::{SECTIONS, Summary, SummaryFault};

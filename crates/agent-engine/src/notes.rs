@@ -21,6 +21,17 @@ pub(crate) const CUT_REPLY: &str =
 /// Why such a reply is no answer, in its event.
 pub(crate) const WRITTEN_CALL: &str = "written_call";
 
+/// Why such a reply is no answer, in its event.
+pub(crate) const OFF_SCHEMA: &str = "off_schema";
+
+/// The answer is not as the task wants it (AGT-5).
+pub(crate) fn off_schema(fault: &str) -> String {
+    format!(
+        "Your answer is not in the form that your task asks for: {fault}. Give the whole answer again as that JSON alone. Do not repeat \
+         tool calls that have already run."
+    )
+}
+
 /// A tool was to be called in the words of the answer (RUN-9).
 pub(crate) fn written_call(tool: &str) -> String {
     format!(

@@ -2,23 +2,48 @@
 
 use std::io;
 use std::io::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_protocol::{ArtifactId, SessionId, ToolCallId};
-use agent_store::{ArtifactWriter, Write};
+use agent_store::{ArtifactWriter, NewArtifact, Write};
 use agent_tool::{ArtifactFile, ArtifactSink};
 
-/// Rows of finished artifacts that wait for a commit.
+/// So many artifacts of a run are named to who started it; the others are found in its results.
+const NAMED: usize = 1000;
+
+/// Finished artifacts of a run.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Finished(Arc<Mutex<Vec<Write>>>);
+pub(crate) struct Finished(Arc<Mutex<Files>>);
+
+#[derive(Debug, Default)]
+struct Files {
+    /// Rows that wait for a commit.
+    rows: Vec<Write>,
+    /// All of them, in the order in which they were finished.
+    ids: Vec<ArtifactId>,
+}
 
 impl Finished {
-    fn push(&self, row: Write) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+    fn files(&self) -> MutexGuard<'_, Files> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn push(&self, row: NewArtifact) {
+        let mut files = self.files();
+        if files.ids.len() < NAMED {
+            files.ids.push(row.artifact_id.clone());
+        }
+        files.rows.push(Write::Artifact(row));
+    }
+
+    /// The rows to be stored next.
     pub(crate) fn take(&self) -> Vec<Write> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.files().rows)
+    }
+
+    /// All of them.
+    pub(crate) fn ids(&self) -> Vec<ArtifactId> {
+        self.files().ids.clone()
     }
 }
 
@@ -60,7 +85,7 @@ impl ArtifactFile for Open {
         row.mime_type = Some(mime_type);
         row.tool_call_id = Some(tool_call_id);
         let id = row.artifact_id.clone();
-        finished.push(Write::Artifact(row));
+        finished.push(row);
         Ok(id)
     }
 }

@@ -7,7 +7,7 @@ use agent_engine::{BudgetError, Input, Outcome, ResultKind, Verdict};
 use agent_policy::Facts;
 use agent_protocol::{ContentBlock, ErrorCode, ErrorPayload, NodeId, Object, ToolCall, ToolCallId, ToolDescriptor};
 use agent_redact::{KnownSecrets, SecretPatterns, quote_argv, shorten};
-use agent_tool::{CallContext, Fence, Prepared, PreparedCall, ProgressSink, ToolOutput};
+use agent_tool::{CallContext, CallGroup, Fence, Prepared, PreparedCall, ProgressSink, ToolOutput};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
@@ -46,6 +46,8 @@ pub(crate) struct Calls {
     /// How much of a result the window has room for. Bytes.
     result_room: usize,
     open: HashMap<ToolCallId, Open>,
+    /// Those that are open, and those that were open beside them.
+    group: CallGroup,
     unanswered: Vec<Unanswered>,
 }
 
@@ -95,6 +97,7 @@ impl Calls {
             fence,
             result_room: usize::MAX,
             open: HashMap::new(),
+            group: CallGroup::default(),
             unanswered: Vec::new(),
         }
     }
@@ -143,6 +146,10 @@ impl Calls {
         let (sink, progress) = ProgressSink::channel();
         let cancel = CancellationToken::new();
         let id = call.tool_call_id.clone();
+        if self.open.is_empty() {
+            self.group = CallGroup::default();
+        }
+        self.group.join();
         let context = self.context(&id, cancel.clone(), sink, before);
         let open = Open { cancel: cancel.clone(), tool: None, facts: None, handle: None, progress: Some(progress) };
         self.open.insert(id.clone(), open);
@@ -216,6 +223,7 @@ impl Calls {
             tasks: Arc::new(tasks),
             loaded: Arc::clone(&self.loaded) as _,
             result_bytes: self.services.settings.result_bytes.min(self.result_room),
+            group: self.group.clone(),
             secrets: run.redactor.secrets().clone(),
         }
     }

@@ -7,16 +7,17 @@ use std::time::Duration;
 use agent_protocol::{
     AgentDefinition, AgentDefinitionInfo, AgentId, AgentRole, ChildAgentCancelRequested, ChildAgentCancelTimeout,
     ChildAgentCancelled, ChildAgentCompleted, ChildAgentCreated, ChildAgentFailed, ChildCancelReason, ChildOrigin,
-    ContentBlock, ErrorCode, ErrorPayload, EventDraft, Level, NodeId, RunId, RunStatus, ToolCallId, Usage,
-    WorkerOrigin,
+    ChildResultSchemaValidationFailed, ContentBlock, ErrorCode, ErrorPayload, EventDraft, Level, NodeId, RunId,
+    RunStatus, ToolCallId, Usage, WorkerOrigin,
 };
 use agent_redact::in_one_line;
-use agent_tool::{ChildAgents, ChildDefinition, ChildKind, ChildReport, ChildTask, Fence, WorkerScope};
+use agent_tool::{ChildAgents, ChildDefinition, ChildKind, ChildReport, ChildTask, Fence, OutputSchema, WorkerScope};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::child_task;
 use crate::ids::fresh_id;
 use crate::live::{ClosedAtTheEnd, Live};
 use crate::run_context::RunContext;
@@ -61,11 +62,13 @@ pub(crate) struct ChildStart {
     pub(crate) role: AgentRole,
     pub(crate) seed: Seed,
     pub(crate) task: Vec<ContentBlock>,
-    pub(crate) definition: Option<Arc<AgentDefinition>>,
+    pub(crate) definition: Arc<AgentDefinition>,
     /// Checked against what its role may have.
     pub(crate) allowed_tools: Option<HashSet<String>>,
     /// It is a worker that is sent.
     pub(crate) worker: Option<Sent>,
+    /// What its answer has to be.
+    pub(crate) output: Option<OutputSchema>,
     pub(crate) timeout: Option<Duration>,
 }
 
@@ -85,8 +88,9 @@ pub(crate) struct Sent {
 impl ChildAgents for CallChildren {
     fn run(&self, task: ChildTask) -> BoxFuture<'_, Result<ChildReport, ErrorPayload>> {
         async move {
-            let living = self.children.count()?;
+            self.children.may_have_children()?;
             let start = self.of_task(task)?;
+            let living = self.children.count()?;
             Ok(self.start(start, living).await)
         }
         .boxed()
@@ -108,11 +112,13 @@ struct Child {
 
 impl Child {
     /// How it ended, or where it was left.
-    fn report(&self, status: RunStatus, result: Option<RunResult>, error: Option<ErrorPayload>) -> ChildReport {
+    fn report(&self, started: &StartedRun, result: Option<RunResult>, error: Option<ErrorPayload>) -> ChildReport {
+        let (status, left) = (started.status(), started.left());
         let (end_reason, answer, usage, turns) = match result {
             Some(result) => (result.end_reason, result.answer, result.usage, result.turns),
             None => (None, None, Usage::default(), 0),
         };
+        let answer = if status == RunStatus::Completed { answer } else { left.said.clone() };
         ChildReport {
             agent_id: self.agent_id.clone(),
             run_id: self.run_id.clone(),
@@ -120,8 +126,9 @@ impl Child {
             status,
             end_reason,
             answer,
+            output: None,
             error,
-            artifacts: Vec::new(),
+            artifacts: left.artifacts.clone(),
             usage,
             turns,
         }
@@ -138,13 +145,18 @@ impl Children {
         std::mem::take(&mut self.unanswered())
     }
 
+    /// Children have none of their own (AGT-1).
+    pub(crate) fn may_have_children(&self) -> Result<(), ErrorPayload> {
+        if matches!(self.run.role, AgentRole::Main | AgentRole::Orchestrator) {
+            return Ok(());
+        }
+        let message = "a child agent cannot start children of its own: do the work yourself";
+        Err(ErrorPayload::new(ErrorCode::ToolNotAvailable, message))
+    }
+
     /// Takes a place for one more, if there is one. Taken first and looked at then, so that two calls never take the last one
     /// both.
     pub(crate) fn count(&self) -> Result<Living, ErrorPayload> {
-        if !matches!(self.run.role, AgentRole::Main | AgentRole::Orchestrator) {
-            let message = "a child agent cannot start children of its own: do the work yourself";
-            return Err(ErrorPayload::new(ErrorCode::ToolNotAvailable, message));
-        }
         let living = Living { _of_run: self.living.token(), _of_session: self.run.owned.child_lives() };
         let limits = &self.services.settings.children;
         for (count, limit, of) in [
@@ -167,31 +179,27 @@ impl CallChildren {
     /// What a child is to be for a task.
     fn of_task(&self, task: ChildTask) -> Result<ChildStart, ErrorPayload> {
         let Children { services, .. } = &self.children;
-        let (role, seed) = match task.kind {
-            ChildKind::Sub => (AgentRole::Sub, Seed::Fresh),
+        let usual = &services.settings.children;
+        let (role, seed, usual) = match task.kind {
+            ChildKind::Sub => (AgentRole::Sub, Seed::Fresh, &usual.sub_definition),
             ChildKind::Fork => {
                 let nothing = || ErrorPayload::new(ErrorCode::InternalError, "there is no conversation to fork from");
-                (AgentRole::Fork, Seed::Inherited(self.before.clone().ok_or_else(nothing)?))
+                let from = self.before.clone().ok_or_else(nothing)?;
+                (AgentRole::Fork, Seed::Inherited(from), &usual.fork_definition)
             }
         };
         if let Some(allowed) = &task.allowed_tools {
             services.fixed.check_allowed(role, allowed)?;
         }
         let definition = match task.definition {
-            Some(ChildDefinition::Given(definition)) => Some(definition),
-            Some(ChildDefinition::Named(id)) => {
-                let found = services.definitions.read(|registry| registry.get(&id).cloned());
-                let unknown = || {
-                    let message = format!("there is no agent definition `{id}`");
-                    ErrorPayload::new(ErrorCode::ValidationError, message)
-                };
-                Some(Arc::new(found.ok_or_else(unknown)?))
-            }
-            None => None,
+            Some(ChildDefinition::Given(definition)) => definition,
+            Some(ChildDefinition::Named(id)) => services.definitions.find(&id)?,
+            None => services.definitions.find(usual)?,
         };
+        let output = task.output_schema.as_ref().map(OutputSchema::compile).transpose()?;
         let (task, allowed_tools, timeout) = (task.task, task.allowed_tools, task.timeout);
         let agent_id = fresh_id(AgentId::PREFIX, AgentId::parse);
-        Ok(ChildStart { agent_id, role, seed, task, definition, allowed_tools, worker: None, timeout })
+        Ok(ChildStart { agent_id, role, seed, task, definition, allowed_tools, worker: None, output, timeout })
     }
 
     /// Starts a child and waits for its end.
@@ -201,6 +209,7 @@ impl CallChildren {
         // Also where this future is dropped, with the run that polls it.
         let _cancelled_with_the_call = cancel.clone().drop_guard();
         let fence = self.fence.inner();
+        let output = start.output.clone();
         let (spec, created, told) = self.prepare(start, living, timeout, (cancel, fence.clone()));
         let child = Child {
             agent_id: created.child_agent_id.clone(),
@@ -213,7 +222,10 @@ impl CallChildren {
         let report = self.wait(&child, &started, timeout).await;
         // One that did not stop can change nothing from here on.
         fence.close();
-        report
+        match output {
+            Some(output) => self.checked(report, &output).await,
+            None => report,
+        }
     }
 
     /// What the child is to be, and the events that say so.
@@ -225,15 +237,10 @@ impl CallChildren {
         (cancel, fence): (CancellationToken, Fence),
     ) -> (RunSpec, ChildAgentCreated, Option<EventDraft>) {
         let Children { services, run, model, .. } = &self.children;
-        let builtin = match start.role {
-            AgentRole::Fork => "default_fork_agent",
-            AgentRole::Worker => "default_worker_agent",
-            AgentRole::Main | AgentRole::Orchestrator | AgentRole::Sub => "default_sub_agent",
-        };
         let tools = services.fixed.tool_names(start.role, start.allowed_tools.as_ref(), model);
-        let definition = start.definition.as_ref().map(|definition| definition.agent_definition_id.clone());
-        let definition_name = start.definition.as_ref().map(|definition| definition.name.clone());
-        let definition_id = definition.unwrap_or_else(|| builtin.to_owned());
+        let AgentDefinition { agent_definition_id, name, .. } = (*start.definition).clone();
+        let asked = asked(services, &start.task);
+        let task = child_task::said(start.role, start.task, start.output.as_ref());
         let worker_origin = start.worker.as_ref().map(|sent| WorkerOrigin {
             worker_id: Some(sent.worker_id.clone()),
             worker_pool_id: sent.scope.pool_id.clone(),
@@ -254,16 +261,17 @@ impl CallChildren {
             parent_run_id: run.run_id.clone(),
             parent_tool_call_id: self.call.clone(),
             role: start.role,
-            agent_definition_id: definition_id.clone(),
+            agent_definition_id: agent_definition_id.clone(),
             worker: worker_origin,
         };
         let work = ChildWork {
             agent_id: start.agent_id,
             role: start.role,
             parent: run.as_parent(),
-            task: start.task,
+            task,
             seed: start.seed,
             definition: start.definition,
+            output: start.output,
             allowed_tools: start.allowed_tools,
             fence,
             worker,
@@ -277,7 +285,7 @@ impl CallChildren {
             child_run_id: run_id.clone(),
             stream_id: run_id.clone(),
             agent_type: work.agent_type(),
-            agent_definition_id: definition_id,
+            agent_definition_id,
             fork_from_node_id: match &work.seed {
                 Seed::Fresh => None,
                 Seed::Inherited(from) => Some(from.clone()),
@@ -285,8 +293,8 @@ impl CallChildren {
             allowed_tools: tools,
             timeout_ms: millis(timeout),
             role: Some(work.role),
-            definition_name,
-            asked: asked(services, &work.task),
+            definition_name: Some(name),
+            asked,
             worker_id: sent.as_ref().and_then(|sent| sent.worker_id.clone()),
             worker_pool_id: sent.as_ref().map(|sent| sent.worker_pool_id.clone()),
             task_id: sent.as_ref().map(|sent| sent.task_id.clone()),
@@ -314,11 +322,10 @@ impl CallChildren {
                 self.cancelled(child, started, ChildCancelReason::Timeout).await
             }
         };
-        let status = started.status();
         let Some(result) = ended else {
             let message = "the child did not stop in time; it can change nothing any more";
             let error = why.unwrap_or_else(|| ErrorPayload::new(ErrorCode::Timeout, message));
-            return child.report(status, None, Some(error));
+            return child.report(started, None, Some(error));
         };
         self.children.unanswered().extend(result.unanswered.iter().cloned());
         if started.left_behind() {
@@ -326,7 +333,26 @@ impl CallChildren {
         }
         self.tell(vec![ended_event(child, &result)]).await;
         let error = why.or_else(|| result.error.clone());
-        child.report(status, Some(result), error)
+        child.report(started, Some(result), error)
+    }
+
+    /// The answer as its schema wants it, or what is wrong with it (AGT-5). Only that of a child that did its work is looked at.
+    async fn checked(&self, mut report: ChildReport, output: &OutputSchema) -> ChildReport {
+        if !report.is_success() {
+            return report;
+        }
+        let answer = report.answer.as_deref().unwrap_or_default();
+        match output.check(answer, self.children.run.redactor.secrets()) {
+            Ok(value) => report.output = Some(value),
+            Err(mismatch) => {
+                let error = mismatch.payload();
+                let (child_agent_id, child_run_id) = (report.agent_id.clone(), report.run_id.clone());
+                report.error = Some(error.clone());
+                let failed = ChildResultSchemaValidationFailed { child_agent_id, child_run_id, error };
+                self.tell(vec![EventDraft::of(failed).level(Level::Warning)]).await;
+            }
+        }
+        report
     }
 
     /// Ends the child, within the time that has; nothing if it did not stop.

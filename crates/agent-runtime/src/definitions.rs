@@ -6,11 +6,24 @@ mod packaged;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use agent_engine::near_names;
 use agent_policy::{DefinitionError, DefinitionRegistry, Named};
-use agent_protocol::{AgentDefinition, AgentDefinitionInfo, UnavailableReason};
+use agent_protocol::{AgentDefinition, AgentDefinitionInfo, ErrorCode, ErrorPayload, UnavailableReason};
+use agent_redact::shown_word;
 
 pub use files::{AgentFilesError, RefusedAgentFile};
 pub use packaged::PackagedDefinitionError;
+
+/// So many definitions are named where one is missing.
+const NAMED: usize = 12;
+
+/// Ids in words; of many the first.
+pub(crate) fn some_of(mut ids: Vec<&str>) -> String {
+    let more = ids.len().saturating_sub(NAMED);
+    ids.truncate(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{more}", ids.join(", "))
+}
 
 /// The agent definitions there are; more may be registered at any time. A clone is the same registry.
 #[derive(Debug, Clone)]
@@ -46,6 +59,26 @@ impl Definitions {
     #[must_use]
     pub fn list(&self, unavailable: &dyn Fn(&str) -> Option<UnavailableReason>) -> Vec<AgentDefinitionInfo> {
         self.read(|registry| registry.list(unavailable))
+    }
+
+    /// The one of that id.
+    ///
+    /// # Errors
+    /// `validation_error` with the ids that were probably meant, or else with some of those there are.
+    pub fn find(&self, id: &str) -> Result<Arc<AgentDefinition>, ErrorPayload> {
+        self.read(|registry| {
+            if let Some(definition) = registry.get(id) {
+                return Ok(Arc::new(definition.clone()));
+            }
+            let known = || registry.iter().map(|one| one.agent_definition_id.as_str());
+            let near = near_names(id, known());
+            let hint = match near.as_slice() {
+                [] => format!("there are {}", some_of(known().collect())),
+                near => format!("did you mean {}?", near.join(" or ")),
+            };
+            let message = format!("there is no agent definition `{}`; {hint}", shown_word(id));
+            Err(ErrorPayload::new(ErrorCode::ValidationError, message).detail("near", near))
+        })
     }
 
     /// Looks at all of them as they are at one moment.

@@ -30,7 +30,7 @@ use crate::model_call;
 use crate::queue::{SessionPermit, is_awaited};
 use crate::raw::{self, RunExchanges};
 use crate::run_context::RunContext;
-use crate::run_state::{Ended, RunResult, RunState};
+use crate::run_state::{Ended, Left, RunResult, RunState};
 use crate::session::Session;
 use crate::tasks::TaskAccess;
 
@@ -151,6 +151,10 @@ impl Driver {
             permit, context, mut calls, machine, state, store_failed, unsaid, summary, reply_to, agent_end, ..
         } = self;
         let (answer, (usage, turns), unanswered) = (machine.answer_blocks(), machine.spent(), calls.take_unanswered());
+        let left = Left {
+            said: if status == RunStatus::Completed { None } else { machine.said_so_far() },
+            artifacts: calls.finished_artifacts().ids(),
+        };
         let reply = match machine {
             Machine::Exchange(exchange) => exchange.into_reply(),
             // Otherwise the next run reads what was stored.
@@ -180,7 +184,7 @@ impl Driver {
             let _ = reply_to.send(reply);
         }
         let result = RunResult { status, end_reason: Some(end), answer: None, error, usage, turns, unanswered };
-        let ended = Ended::with_answer(result, answer);
+        let ended = Ended::with_answer(result, answer, left);
         state.send_replace(RunState { status, left_behind, end: Some(ended) });
     }
 
@@ -232,6 +236,10 @@ impl Driver {
         }
         if let Input::Authorized { call, verdict: Verdict::Deny { error } } = &input {
             self.calls.note_unanswered(call, error);
+            self.calls.forget(call);
+        }
+        if let Input::Prepared { call, result: Err(_) } = &input {
+            self.calls.forget(call);
         }
         let effects = self.machine.step(input);
         self.let_go_of_summary();

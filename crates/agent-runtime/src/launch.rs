@@ -4,14 +4,14 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError};
 
-use agent_engine::{CompactMode, Exchange, Input, Limits, Run};
+use agent_engine::{AnswerRule, CompactMode, Exchange, Input, Limits, Run};
 use agent_protocol::internal::{COMPACT, DEFINITION, PURPOSE, WORKER, WORKER_POOL};
 use agent_protocol::{
     AgentId, AgentRole, AgentStatus, AgentType, ContentBlock, EndReason, ErrorPayload, EventDraft, ModelRequest,
     NodeId, Object, Reply, RunCancelled, RunDequeued, RunMode, RunPatch, RunQueued, RunStatus, Usage,
 };
 use agent_store::{NewAgent, NewRun, StoreError, Write};
-use agent_tool::{Fence, WorkerScope};
+use agent_tool::{Fence, OutputSchema, WorkerScope};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -31,6 +31,7 @@ use crate::machine::Machine;
 use crate::owned::OwnedSession;
 use crate::queue::{QueuePosition, SessionPermit};
 use crate::raw::RunExchanges;
+use crate::redact::Redactor;
 use crate::resume::Resume;
 use crate::run_context::RunContext;
 use crate::run_spec::{ChildWork, RunModel, RunSpec, Seed, SentWorker, StartRuns, StartedRun, Work, root_role};
@@ -270,7 +271,7 @@ impl Launch {
             role: self.context.role,
             offer: found.offer(),
             allowed: child.and_then(|child| child.allowed_tools.as_ref()),
-            definition: child.and_then(|child| child.definition.as_deref()),
+            definition: child.map(|child| &*child.definition),
             model: &self.model,
         });
         let files = Arc::new(InstructionFiles::new(Arc::new(found), Arc::clone(services.fixed.rules()), changes));
@@ -283,6 +284,9 @@ impl Launch {
             .with_cut_short(cut_short.map(|cut| cut.told(|name| Some(parts.tools.get(name)?.definition()))))
             .with_today((services.settings.today)())
             .with_mode(begin.mode);
+        if let Some(output) = child.and_then(|child| child.output.clone()) {
+            machine = machine.with_answer_rule(answer_rule(output, &self.context.redactor));
+        }
         if let Some(started) = started {
             machine = machine.with_started_calls(started.into_keys().collect());
         }
@@ -478,6 +482,12 @@ impl Launch {
     }
 }
 
+/// Judges answers by a schema.
+fn answer_rule(output: OutputSchema, redactor: &Redactor) -> AnswerRule {
+    let secrets = redactor.secrets().clone();
+    AnswerRule::new(move |answer| output.check(answer, &secrets).err().map(|mismatch| mismatch.to_string()))
+}
+
 /// What a run's row says of its mode: nothing of the usual one.
 fn of_mode(mode: RunMode) -> Object {
     let named = (mode != RunMode::Normal).then(|| (RunMode::KEY.to_owned(), mode.as_str().into()));
@@ -486,7 +496,7 @@ fn of_mode(mode: RunMode) -> Object {
 
 /// The row of a child.
 fn new_agent(child: &ChildWork) -> NewAgent {
-    let definition = child.definition.as_ref().map(|definition| definition.agent_definition_id.as_str());
+    let definition = Some(child.definition.agent_definition_id.as_str());
     let role = child.worker.is_some().then_some(AgentRole::Worker.as_str());
     let worker = child.origin.worker.as_ref();
     let worker_id = worker.and_then(|worker| worker.worker_id.as_deref());

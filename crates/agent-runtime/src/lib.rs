@@ -15,6 +15,7 @@ mod broker;
 mod calls;
 mod caught;
 mod child_streams;
+mod child_task;
 mod children;
 mod compaction;
 mod context;

@@ -54,6 +54,11 @@ impl Machine {
         self.run().and_then(Run::answer_blocks)
     }
 
+    /// What was said so far where no answer came of it.
+    pub(crate) fn said_so_far(&self) -> Option<String> {
+        self.run().and_then(Run::said_so_far)
+    }
+
     /// Tokens and turns so far.
     pub(crate) fn spent(&self) -> (Usage, u32) {
         self.run().map_or_else(Default::default, |run| (run.usage().clone(), run.turns()))

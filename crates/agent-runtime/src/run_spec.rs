@@ -9,7 +9,7 @@ use agent_protocol::{
     AgentDefinition, AgentId, AgentRole, AgentType, ChildOrigin, ContentBlock, ModelRequest, NodeId, Reply, RunId,
     RunMode, RunStatus, SessionId,
 };
-use agent_tool::{Fence, WorkerScope};
+use agent_tool::{Fence, OutputSchema, WorkerScope};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -20,7 +20,7 @@ use crate::live::{ClosedAtTheEnd, Live};
 use crate::owned::OwnedSession;
 use crate::queue::QueuePosition;
 use crate::run_context::RunContext;
-use crate::run_state::{Ended, RunResult, RunState};
+use crate::run_state::{Ended, Left, RunResult, RunState};
 use crate::session::Session;
 use crate::workers::Busy;
 
@@ -60,7 +60,9 @@ pub(crate) struct ChildWork {
     pub(crate) task: Vec<ContentBlock>,
     pub(crate) seed: Seed,
     /// Says who the child is; its text becomes a system block (AGD-4).
-    pub(crate) definition: Option<Arc<AgentDefinition>>,
+    pub(crate) definition: Arc<AgentDefinition>,
+    /// What its answer has to be.
+    pub(crate) output: Option<OutputSchema>,
     /// Of what its role may have, only these tools, by canonical name (AGT-3).
     pub(crate) allowed_tools: Option<HashSet<String>>,
     /// Lies inside the fence of the call that asks for it: what that may not change any more, the child may not either.
@@ -150,6 +152,11 @@ impl StartedRun {
 
     pub(crate) fn status(&self) -> RunStatus {
         self.state.borrow().status
+    }
+
+    /// What it left besides its result, once it has ended.
+    pub(crate) fn left(&self) -> Arc<Left> {
+        self.state.borrow().end.as_ref().map(|end| Arc::clone(&end.left)).unwrap_or_default()
     }
 
     /// Whether something that was cancelled did not stop in time, in it or in a child of it.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent_engine::answer_text;
-use agent_protocol::{ContentBlock, EndReason, ErrorPayload, RunStatus, ToolCallId, Usage};
+use agent_protocol::{ArtifactId, ContentBlock, EndReason, ErrorPayload, RunStatus, ToolCallId, Usage};
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,11 +59,22 @@ pub(crate) struct Ended {
     /// Without its answer.
     result: RunResult,
     answer: Option<Vec<Arc<[ContentBlock]>>>,
+    /// What else there is for who started it.
+    pub(crate) left: Arc<Left>,
+}
+
+/// What a run leaves to who started it, besides its result.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Left {
+    /// What it had said, if it did not come to its answer.
+    pub(crate) said: Option<String>,
+    /// Artifacts that its calls made, in their order.
+    pub(crate) artifacts: Vec<ArtifactId>,
 }
 
 impl Ended {
-    pub(crate) fn with_answer(result: RunResult, answer: Option<Vec<Arc<[ContentBlock]>>>) -> Self {
-        Self { result, answer }
+    pub(crate) fn with_answer(result: RunResult, answer: Option<Vec<Arc<[ContentBlock]>>>, left: Left) -> Self {
+        Self { result, answer, left: Arc::new(left) }
     }
 
     /// All but the answer.
@@ -79,6 +90,6 @@ impl Ended {
 
 impl From<RunResult> for Ended {
     fn from(result: RunResult) -> Self {
-        Self { result, answer: None }
+        Self { result, answer: None, left: Arc::default() }
     }
 }

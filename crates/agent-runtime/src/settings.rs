@@ -66,9 +66,13 @@ pub struct RuntimeSettings {
     pub today: fn() -> String,
 }
 
-/// Limits of child agents (AGT-4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Who child agents are, and their limits (AGT-4, AGT-6).
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChildSettings {
+    /// The definition of a sub-agent that names none.
+    pub sub_definition: String,
+    /// The same of a fork.
+    pub fork_definition: String,
     /// Most of one run that live at the same time.
     pub per_run: usize,
     /// Most of one session.

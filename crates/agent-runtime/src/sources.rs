@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use agent_engine::{BudgetError, Budgets, ToolSet, fixed_parts};
+use agent_engine::{BudgetError, Budgets, ToolSet, fixed_parts, near_names};
 use agent_library::AssetId;
 use agent_policy::{PathRules, ToolScope};
 use agent_protocol::{
     AgentDefinition, AgentRole, ErrorCode, ErrorPayload, RunMode, SystemPrompt, ToolDescriptor, ToolOrigin,
     UnavailableReason,
 };
+use agent_redact::shown_word;
 use agent_tool::{RegisterError, Registry, Tool};
 
 use crate::blocks::block;
@@ -39,6 +40,9 @@ impl RegisteredTools {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
+
+/// So many tools that a child cannot have are told with the reason.
+const NAMED: usize = 20;
 
 /// What is offered to whom.
 #[derive(Clone, Copy)]
@@ -194,23 +198,29 @@ impl FixedPart {
     /// Checks the tools that a child is to have: each must exist and lie within what its role may have (AGT-3).
     ///
     /// # Errors
-    /// `validation_error` that names the first one which does not.
+    /// `validation_error` that names all which do not.
     pub(crate) fn check_allowed(&self, role: AgentRole, allowed: &HashSet<String>) -> Result<(), ErrorPayload> {
         let (tools, scope) = (self.registered.snapshot(), self.settings.tool_scope(role));
         let mut names: Vec<_> = allowed.iter().collect();
         names.sort_unstable();
-        for name in names {
-            let why = match tools.get(name) {
+        let why = |name: &str| match tools.get(name) {
+            Some(tool) => scope.excludes(tool.descriptor()).map(|why| why.to_string()),
+            None => Some(match near_names(name, tools.names()).first() {
+                Some(near) => format!("there is no such tool; did you mean {near}?"),
                 None => "there is no such tool".to_owned(),
-                Some(tool) => match scope.excludes(tool.descriptor()) {
-                    None => continue,
-                    Some(why) => why.to_string(),
-                },
-            };
-            let message = format!("allowed_tools names {name}, which a child cannot have: {why}");
-            return Err(ErrorPayload::new(ErrorCode::ValidationError, message).detail("tool", name.as_str()));
+            }),
+        };
+        let refused: Vec<_> = names.into_iter().filter_map(|name| Some((name, why(name)?))).collect();
+        if refused.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let told = refused.iter().take(NAMED).map(|(name, why)| format!("{} ({why})", shown_word(name)));
+        let told = told.collect::<Vec<_>>().join(", ");
+        let more = refused.len().saturating_sub(NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let message = format!("allowed_tools names what a child cannot have: {told}{more}");
+        let names: Vec<_> = refused.iter().map(|(name, _)| name.as_str()).collect();
+        Err(ErrorPayload::new(ErrorCode::ValidationError, message).detail("tools", names))
     }
 
     /// Whether a run of the user in this role can be started at all.

@@ -8,14 +8,11 @@ use agent_protocol::{AgentRole, RoleAccess, contract_tool};
 use agent_redact::shown_word;
 use agent_tool::{Registry, Tool};
 
-use crate::definitions::Definitions;
+use crate::definitions::{Definitions, some_of};
 use crate::settings::{RuntimeSettings, WorkerSettings};
 
 /// What begins the names of the tools of MCP servers, which are not known before their servers answer (TOL-8).
 const MCP: &str = "mcp.";
-
-/// So many definitions are named where one is missing.
-const NAMED: usize = 12;
 
 /// Why no run can be started in orchestrator mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -75,13 +72,9 @@ fn of_worker(
     let mut problems = Vec::new();
     let id = &worker.agent_definition_id;
     if registry.get(id).is_none() {
-        let mut known: Vec<_> = registry.iter().map(|one| one.agent_definition_id.as_str()).collect();
-        let more = known.len().saturating_sub(NAMED);
-        known.truncate(NAMED);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let (id, known) = (shown_word(id), known.join(", "));
-        problems
-            .push(format!("{at}.agent_definition_id: there is no agent definition `{id}`; there are {known}{more}"));
+        let known = some_of(registry.iter().map(|one| one.agent_definition_id.as_str()).collect());
+        let id = shown_word(id);
+        problems.push(format!("{at}.agent_definition_id: there is no agent definition `{id}`; there are {known}"));
     }
     for name in worker.allowed_tools.iter().flatten() {
         if let Some(why) = withheld(name, tools) {

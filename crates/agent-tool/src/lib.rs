@@ -28,14 +28,14 @@ pub use near::near_files;
 pub use overridden::{Overridden, ToolOverride};
 pub use own::ToolRegistry;
 pub use port::{
-    ArtifactFile, ArtifactSink, CallContext, ChildAgents, ChildDefinition, ChildKind, ChildReport, ChildTask,
-    ContextNode, Dispatch, DispatchReport, EffectGuard, Fence, FenceClosed, FileStamp, FileVersion, FileVersions,
-    ListedTask, LoadedContext, NewTask, NoChildren, NoTasks, NoWorkers, NothingLoaded, Prepared, PreparedCall,
-    ProgressSink, SelectionReason, SessionTasks, StepQuery, TaskChange, TaskHeader, TaskList, TaskLook, TaskQuery,
-    TaskSteps, TaskWritten, Tool, ToolOutput, UnavailableTask, WorkerAgents, WorkerInfo, WorkerScope, WorkerStatus,
-    WriteGuard, WrittenLine,
+    ArtifactFile, ArtifactSink, CallContext, CallGroup, ChildAgents, ChildDefinition, ChildKind, ChildReport,
+    ChildTask, ContextNode, Dispatch, DispatchReport, EffectGuard, Fence, FenceClosed, FileStamp, FileVersion,
+    FileVersions, ListedTask, LoadedContext, NewTask, NoChildren, NoTasks, NoWorkers, NothingLoaded, Prepared,
+    PreparedCall, ProgressSink, SelectionReason, SessionTasks, StepQuery, TaskChange, TaskHeader, TaskList, TaskLook,
+    TaskQuery, TaskSteps, TaskWritten, Tool, ToolOutput, UnavailableTask, WorkerAgents, WorkerInfo, WorkerScope,
+    WorkerStatus, WriteGuard, WrittenLine,
 };
 pub use reference::reference;
 pub use registry::{RegisterError, Registered, Registry, describe};
 pub use results::store_result;
-pub use schema::{ArgumentError, InputSchema, SubsetViolation, check_subset, input_schema};
+pub use schema::{ArgumentError, InputSchema, Mismatch, OutputSchema, SubsetViolation, check_subset, input_schema};

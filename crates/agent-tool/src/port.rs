@@ -13,7 +13,7 @@ mod workers;
 
 pub use artifact::{ArtifactFile, ArtifactSink};
 pub use children::{ChildAgents, ChildDefinition, ChildKind, ChildReport, ChildTask, NoChildren};
-pub use context::CallContext;
+pub use context::{CallContext, CallGroup};
 pub use fence::{EffectGuard, Fence, FenceClosed};
 pub use loaded::{ContextNode, LoadedContext, NothingLoaded};
 pub use output::ToolOutput;

@@ -15,8 +15,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::port::{
-    ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NoChildren, NoTasks, NoWorkers,
-    NothingLoaded, ProgressSink, WriteGuard,
+    ArtifactFile, ArtifactSink, CallContext, CallGroup, Fence, FileVersion, FileVersions, NoChildren, NoTasks,
+    NoWorkers, NothingLoaded, ProgressSink, WriteGuard,
 };
 
 /// The fields of a JSON object.
@@ -46,6 +46,7 @@ pub fn context_with(shelf: Arc<Shelf>) -> CallContext {
         tasks: Arc::new(NoTasks),
         loaded: Arc::new(NothingLoaded),
         result_bytes: 64 * 1024,
+        group: CallGroup::default(),
         secrets: KnownSecrets::new([("", ""); 0]).unwrap(),
     }
 }

@@ -15,7 +15,8 @@ use crate::error::BuildError;
 /// Where the user's are, in home.
 const FOLDER: &str = "agents";
 
-/// The packaged definitions and the user's files, all of which must be usable (AGD-5). Where there is no folder of files, that costs one
+/// The packaged definitions and the user's files, all of which must be usable (AGD-5); among them are those that children have by default
+/// (AGT-6). Where there is no folder of files, that costs one
 /// question to the system.
 pub(crate) fn definitions(
     home: &Path,
@@ -26,6 +27,13 @@ pub(crate) fn definitions(
     let is_tool = |name: &str| tools.get(name).is_some() || contract_tool(name).is_some();
     let model_profile = |profile: &ModelProfile| check_profile(config, profile);
     definitions.add_files(&home.join(FOLDER), &Named { is_tool: &is_tool, model_profile: &model_profile })?;
+    let agents = &config.agents;
+    for (key, id) in [
+        ("agents.default_sub_agent_definition", &agents.default_sub_agent_definition),
+        ("agents.default_fork_agent_definition", &agents.default_fork_agent_definition),
+    ] {
+        definitions.find(id).map_err(|why| BuildError::DefaultDefinition { key, why: why.message })?;
+    }
     Ok(definitions)
 }
 

@@ -81,6 +81,14 @@ pub enum BuildError {
     /// Files of the user's that are to be agent definitions cannot be used (AGD-5).
     #[error(transparent)]
     AgentFiles(#[from] AgentFilesError),
+    /// The configuration names a definition that children have by default, and there is none of that id (AGT-6).
+    #[error("{key}: {why}")]
+    DefaultDefinition {
+        /// The key.
+        key: &'static str,
+        /// What is wrong with what it names.
+        why: String,
+    },
     /// The context window is too small for what must be in it.
     #[error("{origin}: {source}")]
     Budget {
@@ -112,6 +120,7 @@ impl BuildError {
             | Self::Paths(_)
             | Self::Secrets(_)
             | Self::Patterns(_)
+            | Self::DefaultDefinition { .. }
             | Self::Budget { .. } => ErrorCode::ConfigError,
             Self::NoCurrentDir | Self::Project { .. } | Self::Tool(_) | Self::NothingStored { .. } => {
                 ErrorCode::ValidationError

@@ -254,6 +254,8 @@ impl Settings<'_> {
             limits: self.limits(),
             cancel_timeout: Duration::from_millis(config.runtime.cancel_timeout_ms),
             children: ChildSettings {
+                sub_definition: config.agents.default_sub_agent_definition.clone(),
+                fork_definition: config.agents.default_fork_agent_definition.clone(),
                 per_run: usize::try_from(config.agents.max_children_per_run).unwrap_or(usize::MAX),
                 per_session: usize::try_from(config.agents.max_concurrent_children_per_session).unwrap_or(usize::MAX),
                 timeout: Duration::from_millis(config.agents.default_child_timeout_ms),

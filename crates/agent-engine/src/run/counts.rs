@@ -13,6 +13,8 @@ pub(super) struct Counts {
     pub(super) continuations: u32,
     pub(super) empty_replies: u32,
     pub(super) written_calls: u32,
+    /// Answers that were not as the task wants them, in the whole run.
+    pub(super) off_answers: u32,
     pub(super) model_retries: u32,
     pub(super) overflows: u32,
     pub(super) recoveries: u32,

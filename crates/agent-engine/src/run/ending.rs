@@ -132,7 +132,7 @@ impl Run {
         let store_gone = matches!(&self.phase, Phase::Draining(drain) if drain.store_gone);
         let started = !matches!(self.phase, Phase::Idle);
         self.write_last_summary(out);
-        let shown = self.shown.take();
+        let shown = self.shown.clone();
         match shown {
             _ if !started || store_gone => {}
             shown if cancelled => drop(self.note(&notes::stopped_by_user(shown.as_deref()), out)),

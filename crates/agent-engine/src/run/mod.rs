@@ -3,6 +3,7 @@
 //! Total: every (state, input) pair is legal; a stale or late input yields no effect. Every step that stores anything emits
 //! exactly one `Commit`, first, so that nothing happens outside before it is written down.
 
+mod answer_rule;
 mod asking;
 mod commits;
 mod compacting;
@@ -42,6 +43,7 @@ use crate::sources::{Compacting, Recovery, Sources, Summariser};
 use crate::tokens::{Calibration, TokenCounter};
 use crate::window::Window;
 
+pub use answer_rule::AnswerRule;
 use commits::Commits;
 pub use compacting::{CompactFault, Finished, finish_compaction};
 use counts::Counts;
@@ -80,6 +82,8 @@ impl Run {
             usage: Usage::default(),
             spent: Spent::default(),
             answer: Vec::new(),
+            answer_rule: None,
+            answer_is_off: false,
             shown: None,
             commits: Commits::default(),
             started_calls: None,
@@ -94,6 +98,13 @@ impl Run {
     #[must_use]
     pub fn with_mode(mut self, mode: RunMode) -> Self {
         self.mode = mode;
+        self
+    }
+
+    /// Sends an answer that is not as it has to be back once. What comes then is the answer, whatever it is.
+    #[must_use]
+    pub fn with_answer_rule(mut self, rule: AnswerRule) -> Self {
+        self.answer_rule = Some(rule);
         self
     }
 
@@ -178,6 +189,15 @@ impl Run {
         let is_in = |node: &&PathNode| self.answer.contains(&node.node_id);
         let nodes = self.path.nodes().iter().filter(is_in).map(|node| Arc::clone(&node.message.content));
         (!self.answer.is_empty()).then(|| nodes.collect())
+    }
+
+    /// What was said so far, where no answer came of it: what there is of an answer, with what was shown of a reply that broke off;
+    /// or else what was said beside the last calls.
+    #[must_use]
+    pub fn said_so_far(&self) -> Option<String> {
+        let answer = self.answer().into_iter().chain(self.shown.clone()).collect::<String>();
+        let said = if answer.trim().is_empty() { self.said_beside_calls()? } else { answer };
+        Some(said)
     }
 
     /// Tokens so far.

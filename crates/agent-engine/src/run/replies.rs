@@ -7,6 +7,7 @@ use agent_protocol::{
     ModelFault, ModelMessage, NodeId, NodeType, Object, Reply, Role, StopKind, ToolCall, ToolClass, bounded_name,
 };
 
+use super::answer_rule::AnswerRule;
 use super::errors::OutputLimit;
 use super::prompt_counts::{Prompt, Verdict};
 use super::said::has_text;
@@ -111,7 +112,16 @@ impl Run {
         if let Some(call) = self.written_call(&reply) {
             return self.on_written_call(reply, &call, out);
         }
+        if std::mem::take(&mut self.answer_is_off) {
+            self.answer.clear();
+        }
         let limit = self.output_limit(&reply);
+        if stop != StopKind::MaxTokens
+            && stop != StopKind::ContentFilter
+            && let Some(fault) = self.fault_of_answer(&reply)
+        {
+            return self.on_off_answer(reply, &fault, out);
+        }
         let node = self.append_reply(reply, out);
         match stop {
             StopKind::MaxTokens => {
@@ -139,6 +149,25 @@ impl Run {
         self.gather(out);
     }
 
+    /// What is wrong with the answer that ends with this reply, where it can still be put right (AGT-5).
+    fn fault_of_answer(&self, reply: &Reply) -> Option<String> {
+        let rule = self.answer_rule.as_ref().filter(|_| self.counts.off_answers < AnswerRule::CORRECTIONS)?;
+        let mut answer = self.answer().unwrap_or_default();
+        answer.push_str(&reply.text());
+        rule.fault_of(&answer)
+    }
+
+    /// The answer is sent back. It stays what there is of one until the next reply.
+    fn on_off_answer(&mut self, reply: Reply, fault: &str, out: &mut Out) {
+        let node = self.append_reply_as(reply, Some(notes::OFF_SCHEMA), out);
+        self.answer.push(node);
+        self.answer_is_off = true;
+        self.counts.off_answers += 1;
+        self.counts.continuations = 0;
+        self.note(&notes::off_schema(fault), out);
+        self.gather(out);
+    }
+
     /// RUN-7: ask the model to go on, but not for ever.
     fn go_on(&mut self, limit: &OutputLimit, out: &mut Out) {
         if self.counts.continuations >= self.limits.continuations {
@@ -154,6 +183,7 @@ impl Run {
         let stop = reply.stop.kind;
         self.counts.empty_replies = 0;
         self.counts.written_calls = 0;
+        self.answer_is_off = false;
         self.answer.clear();
         let reply = self.with_own_ids(reply);
         let slots: Vec<_> = reply.tool_calls().map(|call| self.slot(call)).collect();

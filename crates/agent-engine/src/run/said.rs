@@ -43,6 +43,14 @@ impl Run {
         None
     }
 
+    /// What the newest reply of this run that made calls said beside them.
+    pub(super) fn said_beside_calls(&self) -> Option<String> {
+        let nodes = self.path.nodes().iter().rev().filter(|node| node.node_type == NodeType::Message);
+        let own = nodes.take_while(|node| node.message.role != Role::User);
+        let said = own.filter(|node| node.message.role == Role::Assistant && has_text(&node.message.content));
+        said.map(|node| node.message.content.iter().filter_map(ContentBlock::as_text).collect()).next()
+    }
+
     /// A call of one of the run's tools that the model has written into its answer.
     pub(super) fn written_call(&self, reply: &Reply) -> Option<WrittenCall> {
         self.written_call_in(&reply.text(), reply.stop.kind == StopKind::MaxTokens)

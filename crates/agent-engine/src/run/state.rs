@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use agent_protocol::{CutShort, EndReason, ErrorPayload, EventDraft, NodeId, RunId, RunMode, ToolCallId, Usage};
 
+use super::answer_rule::AnswerRule;
 use super::commits::Commits;
 use super::counts::Counts;
 use super::epoch::Epoch;
@@ -48,6 +49,10 @@ pub struct Run {
     pub(super) spent: Spent,
     /// Assistant nodes the answer is made of: more than one after a continuation.
     pub(super) answer: Vec<NodeId>,
+    /// What an answer has to be, if it has to be something.
+    pub(super) answer_rule: Option<AnswerRule>,
+    /// What `answer` holds is not as it has to be: the next reply takes its place.
+    pub(super) answer_is_off: bool,
     /// What was shown of an answer that broke off, and is in no node of the path.
     pub(super) shown: Option<String>,
     pub(super) commits: Commits,

@@ -14,7 +14,7 @@ use agent_protocol::{
     AgentRole, ErrorCode, ErrorPayload, EventDraft, Level, RunId, SelectionReason, WorkerDispatchFailed,
     WorkerDispatched,
 };
-use agent_tool::{Dispatch, DispatchReport, WorkerAgents, WorkerInfo, WorkerScope, WorkerStatus};
+use agent_tool::{Dispatch, DispatchReport, OutputSchema, WorkerAgents, WorkerInfo, WorkerScope, WorkerStatus};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -121,13 +121,15 @@ impl CallWorkers {
 
     /// Chooses a worker and takes it. Whoever called first chooses first.
     async fn begin(&self, dispatch: Dispatch) -> Result<Begin, ErrorPayload> {
-        let Dispatch { task_id, pool_id, worker, allowed_step_ids, instruction, allowed_tools, timeout, .. } = dispatch;
+        let Dispatch { task_id, pool_id, worker, allowed_step_ids, instruction, .. } = dispatch;
+        let Dispatch { allowed_tools, output_schema, timeout, .. } = dispatch;
         let services = &self.children.children.services;
         let _turn = self.workers().choosing.lock().await;
         check_scope(allowed_step_ids.as_ref())?;
         if let Some(allowed) = &allowed_tools {
             services.fixed.check_allowed(AgentRole::Worker, allowed)?;
         }
+        let output = output_schema.as_ref().map(OutputSchema::compile).transpose()?;
         let task = self.tasks.dispatchable(self.call.clone(), task_id.clone(), allowed_step_ids.clone()).await?;
         let roster = self.roster();
         let wanted = Wanted {
@@ -140,6 +142,7 @@ impl CallWorkers {
         let of_pool = roster.of_pool(pool_id.as_ref())?;
         let take = |worker: &Worker| self.workers().take(&worker.agent_id);
         let (worker, busy, selection_reason) = choose(&wanted, &of_pool, take)?;
+        let definition = services.definitions.find(&worker.definition_id)?;
         let living = self.children.children.count()?;
         let run_id = fresh_id(RunId::PREFIX, RunId::parse);
         busy.with(&run_id);
@@ -160,7 +163,7 @@ impl CallWorkers {
             role: AgentRole::Worker,
             seed: Seed::Fresh,
             task,
-            definition: worker.definition.clone(),
+            definition,
             allowed_tools: allowed_tools.or_else(|| worker.tools.clone()),
             worker: Some(Sent {
                 run_id: run_id.clone(),
@@ -169,6 +172,7 @@ impl CallWorkers {
                 busy,
                 told: EventDraft::of(dispatched),
             }),
+            output,
             timeout,
         };
         Ok(Begin { start, living, task_id, run_id, selection_reason })

@@ -1,14 +1,17 @@
-//! Core's own tools: those that bring something into the conversation (skills, and the instructions for plans and tasks), and those of
-//! Tasks.
+//! Core's own tools: those that bring something into the conversation (skills, and the instructions for plans and tasks), those of
+//! other agents, and those of Tasks.
 //!
 //! None of them changes anything outside of the session. What one brings is a node after the results of its reply ([`ContextNode`]), which
 //! the model sees in a frame, in the user's place and never in the system part (CTX-3).
 
+mod agents;
 mod arguments;
 mod core_tool;
 mod cut;
 mod ids;
 mod load_skill;
+mod port_tool;
+mod room;
 mod target;
 mod tasks;
 mod templates;
@@ -50,6 +53,7 @@ pub fn core_tools(settings: &CoreToolSettings) -> Vec<Arc<dyn Tool>> {
         folder: settings.plans_dir.clone(),
     };
     let mut tools = vec![Core::shared(skills), Core::shared(plans), Core::shared(TaskTemplate)];
+    tools.extend(agents::agent_tools());
     tools.extend(tasks::task_tools());
     tools
 }

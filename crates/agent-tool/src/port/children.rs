@@ -10,6 +10,7 @@ use agent_protocol::{
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use serde_json::Value;
 
 /// Runs child agents for one call.
 pub trait ChildAgents: Send + Sync {
@@ -76,7 +77,9 @@ pub struct ChildReport {
     pub end_reason: Option<EndReason>,
     /// The text of its answer; of a run that did not complete, what there was of it.
     pub answer: Option<String>,
-    /// What went wrong.
+    /// The JSON in its answer, where that is as the task's [`ChildTask::output_schema`] wants it.
+    pub output: Option<Value>,
+    /// What went wrong. Also of a run that completed: its answer is not as the schema wants it.
     pub error: Option<ErrorPayload>,
     /// Artifacts that its calls made, in their order.
     pub artifacts: Vec<ArtifactId>,
@@ -84,6 +87,15 @@ pub struct ChildReport {
     pub usage: Usage,
     /// Turns it took.
     pub turns: u32,
+}
+
+impl ChildReport {
+    /// Whether the child did what it was asked to. Nothing else is a success: not a run that ended in any other way, and not an
+    /// answer off its schema.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        self.status == RunStatus::Completed && self.error.is_none()
+    }
 }
 
 /// For where no children can be had.

@@ -1,6 +1,8 @@
 //! What a call is handed beside its arguments; nothing in it comes from the model (TOL-3).
 
-use std::{fmt, sync::Arc};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agent_protocol::{AgentId, RunId, SessionId, ToolCallId};
 use agent_redact::KnownSecrets;
@@ -42,8 +44,35 @@ pub struct CallContext {
     pub loaded: Arc<dyn LoadedContext>,
     /// A result bigger than this goes to an artifact, and its head stays (ART-2). Bytes.
     pub result_bytes: usize,
+    /// The calls that share the room for results with this one.
+    pub group: CallGroup,
     /// Takes secrets out of what commands print and of what becomes an artifact.
     pub secrets: KnownSecrets,
+}
+
+/// Calls of one reply that are at work beside each other.
+#[derive(Debug, Clone, Default)]
+pub struct CallGroup(Arc<AtomicUsize>);
+
+impl CallGroup {
+    /// One more is in it.
+    pub fn join(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many there are and were in it; at least the one that asks.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.0.load(Ordering::Relaxed).max(1)
+    }
+}
+
+impl CallContext {
+    /// What a result may take of the room for results where each call of its group takes as much. Bytes.
+    #[must_use]
+    pub fn result_share(&self) -> usize {
+        self.result_bytes / self.group.size()
+    }
 }
 
 impl fmt::Debug for CallContext {

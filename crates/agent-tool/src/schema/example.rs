@@ -43,7 +43,8 @@ fn fitted(name: &str, schema: &Value, given: Option<&Value>) -> Value {
 
 fn object(schema: &Value, given: Option<&Object>) -> Object {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
-        return given.cloned().unwrap_or_default();
+        let takes_any = schema.get("additionalProperties") != Some(&Value::Bool(false));
+        return given.filter(|_| takes_any).cloned().unwrap_or_default();
     };
     let required = schema.get("required").and_then(Value::as_array);
     let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|one| one == name));

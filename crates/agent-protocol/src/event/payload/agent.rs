@@ -193,6 +193,17 @@ pub struct WorkerDispatchFailed {
     pub error: ErrorPayload,
 }
 
+/// The answer of a child agent is not as the schema that it was asked for wants it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChildResultSchemaValidationFailed {
+    /// The child.
+    pub child_agent_id: AgentId,
+    /// Its run.
+    pub child_run_id: RunId,
+    /// What is wrong with the answer; `details.problems` has each place.
+    pub error: ErrorPayload,
+}
+
 payloads! {
     ChildAgentCreated = ChildAgentCreated,
     ChildAgentCompleted = ChildAgentCompleted,
@@ -202,4 +213,5 @@ payloads! {
     ChildAgentCancelTimeout = ChildAgentCancelTimeout,
     WorkerDispatched = WorkerDispatched,
     WorkerDispatchFailed = WorkerDispatchFailed,
+    ChildResultSchemaValidationFailed = ChildResultSchemaValidationFailed,
 }

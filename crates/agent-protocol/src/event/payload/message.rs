@@ -24,7 +24,7 @@ pub struct MessageCompleted {
     #[serde(default, skip_serializing_if = "is_false")]
     pub partial: bool,
     /// Why it is no answer: the model broke off, and is asked again (`partial`) or not (`failed`, `aborted`); or it wrote a call as
-    /// text (`written_call`).
+    /// text (`written_call`), or not what its task wants (`off_schema`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

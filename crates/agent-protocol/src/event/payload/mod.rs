@@ -24,7 +24,8 @@ mod tests;
 
 pub use agent::{
     ChildAgentCancelRequested, ChildAgentCancelTimeout, ChildAgentCancelled, ChildAgentCompleted, ChildAgentCreated,
-    ChildAgentFailed, ChildCancelReason, SelectionReason, WorkerDispatchFailed, WorkerDispatched,
+    ChildAgentFailed, ChildCancelReason, ChildResultSchemaValidationFailed, SelectionReason, WorkerDispatchFailed,
+    WorkerDispatched,
 };
 pub use compaction::{CompactCompleted, CompactFailed, CompactMode, CompactStarted};
 pub use context::{ContextBuilt, CountLevel, EpochPart, ModelSettings, WindowBudgets};

@@ -64,6 +64,7 @@ pub fn event_schemas() -> Vec<EventSchema> {
         ChildAgentCancelRequested,
         ChildAgentCancelled,
         ChildAgentCancelTimeout,
+        ChildResultSchemaValidationFailed,
         ChildAgentCompleted,
         ChildAgentFailed,
         CompactStarted,

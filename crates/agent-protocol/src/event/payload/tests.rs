@@ -451,8 +451,17 @@ fn every_payload_is_written_and_read() {
         r#"{"task_id":"login","worker_agent_id":"agent_2","error":ERROR}"#,
     );
     golden.is(
-        ChildAgentCancelTimeout { child_agent_id, child_run_id, waited_ms: 30_000 },
+        ChildAgentCancelTimeout {
+            child_agent_id: child_agent_id.clone(),
+            child_run_id: child_run_id.clone(),
+            waited_ms: 30_000,
+        },
         r#"{"child_agent_id":"agent_2","child_run_id":"run_2","waited_ms":30000}"#,
+    );
+    let error = ErrorPayload::new(ErrorCode::SchemaError, "off schema").detail("problems", json!([]));
+    golden.is(
+        ChildResultSchemaValidationFailed { child_agent_id, child_run_id, error },
+        r#"{"child_agent_id":"agent_2","child_run_id":"run_2","error":{"type":"common","code":"schema_error","message":"off schema","retryable":false,"details":{"problems":[]},"redacted":false}}"#,
     );
     task::samples(&mut golden);
     for schema in event_schemas() {

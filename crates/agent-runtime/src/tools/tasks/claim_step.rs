@@ -7,10 +7,12 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::show::{self, Room};
-use super::task_tool::{TaskTool, WORKER};
+use super::roles::{TAGS, WORKER};
+use super::show;
 use crate::tools::arguments::invalid;
 use crate::tools::ids;
+use crate::tools::port_tool::PortTool;
+use crate::tools::room::Room;
 
 /// Takes a ready step. It is yours until you set its status with agent.task_update_step; one run takes one step.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -25,9 +27,10 @@ const CLAIMED_STEP: &str = "claimed_step_id";
 
 pub(super) struct ClaimStep;
 
-impl TaskTool for ClaimStep {
+impl PortTool for ClaimStep {
     type Input = Input;
     const NAME: &'static str = "agent.task_claim_step";
+    const TAGS: &'static [&'static str] = TAGS;
     const ROLES: ToolRoles = WORKER;
     const CLASS: ToolClass = ToolClass::Ordered;
 

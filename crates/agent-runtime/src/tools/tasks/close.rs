@@ -7,10 +7,12 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::show::{self, Room};
-use super::task_tool::{ORCHESTRATOR, TaskTool};
+use super::roles::{ORCHESTRATOR, TAGS};
+use super::show;
 use crate::tools::arguments::invalid;
 use crate::tools::ids;
+use crate::tools::port_tool::PortTool;
+use crate::tools::room::Room;
 
 /// Ends a task whose required steps are all completed. Optional steps that nobody began are cancelled.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -40,9 +42,10 @@ macro_rules! ends {
     ($($tool:ident($input:ident, $words:ident) { $name:item })*) => {$(
         pub(super) struct $tool;
 
-        impl TaskTool for $tool {
+        impl PortTool for $tool {
             type Input = $input;
             $name
+            const TAGS: &'static [&'static str] = TAGS;
             const ROLES: ToolRoles = ORCHESTRATOR;
             const CLASS: ToolClass = ToolClass::Ordered;
 

@@ -7,11 +7,13 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::show::{self, Room};
+use super::roles::{ORCHESTRATOR, TAGS};
+use super::show;
 use super::step_input::StepInput;
-use super::task_tool::{ORCHESTRATOR, TaskTool};
 use crate::tools::arguments::invalid;
 use crate::tools::ids::{self, Wrong};
+use crate::tools::port_tool::PortTool;
+use crate::tools::room::Room;
 
 /// Makes a task: steps that workers take when what they depend on is completed.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -44,9 +46,10 @@ impl Input {
 
 pub(super) struct Create;
 
-impl TaskTool for Create {
+impl PortTool for Create {
     type Input = Input;
     const NAME: &'static str = "agent.task_create";
+    const TAGS: &'static [&'static str] = TAGS;
     const ROLES: ToolRoles = ORCHESTRATOR;
     const CLASS: ToolClass = ToolClass::Ordered;
 

@@ -8,10 +8,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::query_steps::QuerySteps;
-use super::show::{self, Room};
-use super::task_tool::{BOTH, TaskTool};
+use super::roles::{BOTH, TAGS};
+use super::show;
 use crate::tools::arguments::invalid;
 use crate::tools::ids;
+use crate::tools::port_tool::PortTool;
+use crate::tools::room::Room;
 
 /// More steps than this are read with agent.task_query_steps.
 const MOST_STEPS: usize = 200;
@@ -28,9 +30,10 @@ pub(super) struct Input {
 
 pub(super) struct Get;
 
-impl TaskTool for Get {
+impl PortTool for Get {
     type Input = Input;
     const NAME: &'static str = "agent.task_get";
+    const TAGS: &'static [&'static str] = TAGS;
     const ROLES: ToolRoles = BOTH;
     const CLASS: ToolClass = ToolClass::Readonly;
 

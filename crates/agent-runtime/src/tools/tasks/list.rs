@@ -9,9 +9,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::query_steps::fifty;
-use super::show::{self, Room};
+use super::roles::{ORCHESTRATOR, TAGS};
+use super::show;
 use super::statuses;
-use super::task_tool::{ORCHESTRATOR, TaskTool};
+use crate::tools::port_tool::PortTool;
+use crate::tools::room::Room;
 
 /// Lists the tasks of this session.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -32,9 +34,10 @@ pub(super) struct Input {
 
 pub(super) struct List;
 
-impl TaskTool for List {
+impl PortTool for List {
     type Input = Input;
     const NAME: &'static str = "agent.task_list";
+    const TAGS: &'static [&'static str] = TAGS;
     const ROLES: ToolRoles = ORCHESTRATOR;
     const CLASS: ToolClass = ToolClass::Readonly;
 

@@ -9,10 +9,10 @@ mod get;
 mod list;
 mod operations;
 mod query_steps;
+mod roles;
 mod show;
 mod statuses;
 mod step_input;
-mod task_tool;
 mod update;
 mod update_step;
 
@@ -23,20 +23,20 @@ use std::sync::Arc;
 
 use agent_tool::Tool;
 
-use task_tool::TaskCall;
+use crate::tools::port_tool::PortCall;
 
 /// All of them.
 pub(super) fn task_tools() -> Vec<Arc<dyn Tool>> {
     vec![
-        TaskCall::<create::Create>::shared(),
-        TaskCall::<get::Get>::shared(),
-        TaskCall::<list::List>::shared(),
-        TaskCall::<update::Update>::shared(),
-        TaskCall::<query_steps::QuerySteps>::shared(),
-        TaskCall::<claim_step::ClaimStep>::shared(),
-        TaskCall::<update_step::UpdateStep>::shared(),
-        TaskCall::<close::Complete>::shared(),
-        TaskCall::<close::Fail>::shared(),
-        TaskCall::<close::Cancel>::shared(),
+        PortCall::<create::Create>::shared(),
+        PortCall::<get::Get>::shared(),
+        PortCall::<list::List>::shared(),
+        PortCall::<update::Update>::shared(),
+        PortCall::<query_steps::QuerySteps>::shared(),
+        PortCall::<claim_step::ClaimStep>::shared(),
+        PortCall::<update_step::UpdateStep>::shared(),
+        PortCall::<close::Complete>::shared(),
+        PortCall::<close::Fail>::shared(),
+        PortCall::<close::Cancel>::shared(),
     ]
 }

@@ -8,11 +8,13 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::show::{self, Room};
+use super::roles::{BOTH, TAGS};
+use super::show;
 use super::statuses;
-use super::task_tool::{BOTH, TaskTool};
 use crate::tools::arguments::invalid;
 use crate::tools::ids::{self, Wrong};
+use crate::tools::port_tool::PortTool;
+use crate::tools::room::Room;
 
 /// Lists steps of a task. Workers see ready steps that they may claim.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -55,9 +57,10 @@ impl Input {
 
 pub(super) struct QuerySteps;
 
-impl TaskTool for QuerySteps {
+impl PortTool for QuerySteps {
     type Input = Input;
     const NAME: &'static str = "agent.task_query_steps";
+    const TAGS: &'static [&'static str] = TAGS;
     const ROLES: ToolRoles = BOTH;
     const CLASS: ToolClass = ToolClass::Readonly;
 

@@ -5,8 +5,8 @@ use agent_tasks::{Payload, Step, StepStatus, TaskSummary};
 use agent_tool::{ListedTask, StepQuery, TaskHeader, TaskList, TaskQuery, TaskSteps, TaskWritten, UnavailableTask};
 use serde_json::{Value, json};
 
-pub(super) use super::fit::Room;
-use super::fit::{Shown, json_len};
+use super::fit::Shown;
+use crate::tools::room::{Room, json_len};
 
 /// The line for people.
 pub(super) fn line(task: &TaskSummary) -> String {

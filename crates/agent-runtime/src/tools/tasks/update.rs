@@ -8,10 +8,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::operations::OperationInput;
-use super::show::{self, Room};
-use super::task_tool::{ORCHESTRATOR, TaskTool};
+use super::roles::{ORCHESTRATOR, TAGS};
+use super::show;
 use crate::tools::arguments::invalid;
 use crate::tools::ids;
+use crate::tools::port_tool::PortTool;
+use crate::tools::room::Room;
 
 /// Changes a task by operations, in order, all or none.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -23,9 +25,10 @@ pub(super) struct Input {
 
 pub(super) struct Update;
 
-impl TaskTool for Update {
+impl PortTool for Update {
     type Input = Input;
     const NAME: &'static str = "agent.task_update";
+    const TAGS: &'static [&'static str] = TAGS;
     const ROLES: ToolRoles = ORCHESTRATOR;
     const CLASS: ToolClass = ToolClass::Ordered;
 

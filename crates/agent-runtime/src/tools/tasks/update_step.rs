@@ -8,11 +8,13 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::show::{self, Room};
+use super::roles::{BOTH, TAGS};
+use super::show;
 use super::statuses;
-use super::task_tool::{BOTH, TaskTool};
 use crate::tools::arguments::invalid;
 use crate::tools::ids::{self, Wrong};
+use crate::tools::port_tool::PortTool;
+use crate::tools::room::Room;
 
 /// Sets how far a step is and what came of it. Workers: the step they claimed.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -42,9 +44,10 @@ impl Input {
 
 pub(super) struct UpdateStep;
 
-impl TaskTool for UpdateStep {
+impl PortTool for UpdateStep {
     type Input = Input;
     const NAME: &'static str = "agent.task_update_step";
+    const TAGS: &'static [&'static str] = TAGS;
     const ROLES: ToolRoles = BOTH;
     const CLASS: ToolClass = ToolClass::Ordered;
 

@@ -1,6 +1,8 @@
 use super::*;
 use agent_protocol::Permission;
 
+use crate::schema::problems::MAX_ECHO;
+
 fn definition() -> ToolDefinition {
     ToolDefinition {
         name: "code.try".to_owned(),
@@ -41,6 +43,23 @@ fn refused(arguments: Value, message: &str) {
     assert_eq!(problems, format!("invalid arguments for code.try: {message}"));
     // FND-32: the call as it should have been is one that holds up.
     check(serde_json::from_str(example).unwrap()).unwrap();
+}
+
+/// TOL-3, FND-32: a tool that takes nothing says which arguments it does not take.
+#[test]
+fn nothing_is_taken() {
+    for schema in [
+        json!({"type": "object", "additionalProperties": false}),
+        json!({"type": "object", "properties": {}, "additionalProperties": false}),
+    ] {
+        let definition = ToolDefinition { input_schema: schema, ..definition() };
+        let rules = ArgumentRules::compile(&definition).unwrap();
+        let arguments = json!({"source": "user"}).as_object().unwrap().clone();
+        let error = rules.check(&definition, arguments, &KnownSecrets::none()).unwrap_err();
+        let says = "invalid arguments for code.try: `source`: is unknown: nothing is taken here. As it should be: {}";
+        assert_eq!(error.message, says);
+        assert_eq!(rules.check(&definition, Object::new(), &KnownSecrets::none()), Ok(Object::new()));
+    }
 }
 
 /// FND-32: bad arguments come back as the call they should have been, made of what was there.

@@ -26,7 +26,7 @@ use agent_redact::{KnownSecrets, SecretPatterns};
 use agent_store::{Clock, NewAgent, NewRun, NewSession, SessionStore, SqliteStore, StoreSettings, Write};
 use agent_testkit::scratch;
 use agent_tool::testing::{Shelf, context_with};
-use agent_tool::{CallContext, Fence, Registry, Tool, ToolOutput, WorkerScope};
+use agent_tool::{CallContext, CallGroup, Fence, Registry, Tool, ToolOutput, WorkerScope};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -243,6 +243,7 @@ impl Caller<'_> {
             fence: self.fence.clone(),
             tasks: Arc::new(tasks),
             result_bytes: self.room,
+            group: CallGroup::default(),
             secrets: secrets.clone(),
             ..context_with(Arc::clone(shelf))
         }

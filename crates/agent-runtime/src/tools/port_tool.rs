@@ -1,34 +1,29 @@
-//! A tool of Tasks as a [`Tool`].
+//! A tool that does its work through a port of its call, as a [`Tool`]: those of agents and of Tasks.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use agent_policy::Facts;
-use agent_protocol::{AgentRole, ErrorPayload, Object, ToolClass, ToolDefinition, ToolRoles};
+use agent_protocol::{ErrorPayload, Object, ToolClass, ToolDefinition, ToolRoles};
 use agent_tool::{CallContext, Prepared, Tool, ToolOutput};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use crate::tools::arguments;
+use super::arguments;
 
-/// Who makes, changes and ends Tasks.
-pub(super) const ORCHESTRATOR: ToolRoles = ToolRoles::only(&[AgentRole::Orchestrator]);
-/// Who takes steps.
-pub(super) const WORKER: ToolRoles = ToolRoles::only(&[AgentRole::Worker]);
-/// Both.
-pub(super) const BOTH: ToolRoles = ToolRoles::only(&[AgentRole::Orchestrator, AgentRole::Worker]);
-
-/// One of the tools.
-pub(super) trait TaskTool: Send + Sync + 'static {
+/// Such a tool. It changes nothing outside the session, and nobody is asked.
+pub(super) trait PortTool: Send + Sync + 'static {
     /// The arguments. Its doc comments are what the model reads, in every request: they are short.
     type Input: DeserializeOwned + JsonSchema + Send + 'static;
     /// Canonical name.
     const NAME: &'static str;
+    /// What kind of tool it is.
+    const TAGS: &'static [&'static str];
     /// Which agents get it (11-agents).
     const ROLES: ToolRoles;
-    /// What changes a Task keeps its place among the calls of a reply; looks may run beside each other.
+    /// How its calls are scheduled.
     const CLASS: ToolClass;
 
     /// What a call is about, in one line.
@@ -38,19 +33,19 @@ pub(super) trait TaskTool: Send + Sync + 'static {
     fn run(input: Self::Input, context: CallContext) -> BoxFuture<'static, Result<ToolOutput, ErrorPayload>>;
 }
 
-/// Such a tool, with its definition.
-pub(super) struct TaskCall<T> {
+/// One of them, with its definition.
+pub(super) struct PortCall<T> {
     definition: ToolDefinition,
     tool: PhantomData<fn() -> T>,
 }
 
-impl<T: TaskTool> TaskCall<T> {
+impl<T: PortTool> PortCall<T> {
     pub(super) fn shared() -> Arc<dyn Tool> {
-        Arc::new(Self { definition: arguments::definition::<T::Input>(T::NAME, &["agent", "task"]), tool: PhantomData })
+        Arc::new(Self { definition: arguments::definition::<T::Input>(T::NAME, T::TAGS), tool: PhantomData })
     }
 }
 
-impl<T: TaskTool> Tool for TaskCall<T> {
+impl<T: PortTool> Tool for PortCall<T> {
     fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
