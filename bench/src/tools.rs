@@ -11,8 +11,8 @@ use agent_policy::{PathRules, Places};
 use agent_protocol::{AgentId, Object, RunId, SessionId, ToolCallId, ToolOrigin};
 use agent_redact::KnownSecrets;
 use agent_tool::{
-    ArtifactFile, ArtifactSink, CallContext, Fence, FileVersion, FileVersions, NoChildren, NoTasks, NoWorkers,
-    NothingLoaded, ProgressSink, Registry, Tool, ToolOutput, WriteGuard,
+    ArtifactFile, ArtifactSink, CallContext, CallGroup, Fence, FileVersion, FileVersions, NoChildren, NoTasks,
+    NoWorkers, NothingLoaded, ProgressSink, Registry, Tool, ToolOutput, WriteGuard,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -112,6 +112,7 @@ fn context() -> Result<CallContext, Box<dyn std::error::Error>> {
         tasks: Arc::new(NoTasks),
         loaded: Arc::new(NothingLoaded),
         result_bytes: usize::MAX,
+        group: CallGroup::default(),
         secrets: KnownSecrets::new([("", ""); 0])?,
     })
 }

@@ -161,6 +161,8 @@ pub(crate) struct Endpoint {
     pub(crate) loopback: bool,
     /// Scheme, host and port as the HTTP client sees them.
     pub(crate) origin: String,
+    /// Host and port, which are the same for all names of this machine.
+    pub(crate) server: String,
 }
 
 impl Endpoint {
@@ -172,7 +174,9 @@ impl Endpoint {
             Host::Ipv4(address) => address.is_loopback(),
             Host::Ipv6(address) => address.to_canonical().is_loopback(),
         };
-        Some(Self { plain: url.scheme() == "http", loopback, origin: url.origin().ascii_serialization() })
+        let host = if loopback { "localhost" } else { url.host_str()?.trim_end_matches('.') };
+        let server = format!("{host}:{}", url.port_or_known_default()?);
+        Some(Self { plain: url.scheme() == "http", loopback, origin: url.origin().ascii_serialization(), server })
     }
 }
 

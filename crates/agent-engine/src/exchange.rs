@@ -3,13 +3,16 @@
 //! The same alphabet as [`Run`](crate::Run), so that one driver performs both. What the reply is good for is for whoever
 //! started it: [`Exchange::into_reply`].
 
+use agent_protocol::event::TreeUsage;
 use agent_protocol::{
     EndReason, ErrorCode, ErrorPayload, EventDraft, Level, LoopStarted, ModelCompleted, ModelFailed, ModelFault,
     ModelRequest, ModelStarted, Reply, RunEnd, RunPatch, RunStatus, Usage,
 };
 
 use crate::numbers::{CommitNo, RequestNo};
-use crate::run::{Effect, Input, Target, Write};
+use crate::price::Price;
+use crate::run::{Effect, Input, Spent, Target, Write};
+use crate::tokens::TokenCounter;
 
 /// The machine of a run with one request.
 #[derive(Debug)]
@@ -19,6 +22,12 @@ pub struct Exchange {
     phase: Phase,
     commit: CommitNo,
     reply: Option<Reply>,
+    /// What the model costs.
+    price: Option<Price>,
+    /// Tokens of the prompt, as estimated.
+    estimated: u64,
+    /// Used without a reply that whoever asked will count.
+    lost: Spent,
 }
 
 #[derive(Debug)]
@@ -39,8 +48,17 @@ impl Exchange {
 
     /// Will ask this, for this purpose.
     #[must_use]
-    pub fn new(purpose: &'static str, request: ModelRequest) -> Self {
-        Self { purpose, phase: Phase::Idle(Box::new(request)), commit: CommitNo(0), reply: None }
+    pub fn new(purpose: &'static str, request: ModelRequest, price: Option<Price>) -> Self {
+        let messages = request.messages.iter().map(|message| TokenCounter.message(&message.content)).sum::<u64>();
+        let estimated = messages + request.system.blocks.iter().map(|block| block.token_count).sum::<u64>();
+        let phase = Phase::Idle(Box::new(request));
+        Self { purpose, phase, commit: CommitNo(0), reply: None, price, estimated, lost: Spent::default() }
+    }
+
+    /// What was used, where no reply came of it: a reply is counted by whoever asked for it.
+    #[must_use]
+    pub fn lost(&self) -> TreeUsage {
+        self.lost.told()
     }
 
     /// The model's reply; `None` unless the run has completed.
@@ -55,7 +73,9 @@ impl Exchange {
         match input {
             Input::Start { .. } => self.start(),
             Input::ModelDone { request, reply } if request == Self::REQUEST => self.answered(reply),
-            Input::ModelFailed { request, fault, error, .. } if request == Self::REQUEST => self.failed(fault, error),
+            Input::ModelFailed { request, fault, error, partial } if request == Self::REQUEST => {
+                self.failed(fault, error, partial.as_ref())
+            }
             Input::Cancel => self.cancel(),
             Input::DrainExpired => self.drain_expired(),
             Input::StoreFailed { commit, error } if commit == self.commit => self.store_failed(error),
@@ -90,19 +110,26 @@ impl Exchange {
                 self.end(EndReason::Completed, usage, None)
             }
             // Too late to count, but what it cost was spent.
-            Phase::Draining => self.end(EndReason::AbortedStreaming, usage, Some(aborted())),
+            Phase::Draining => {
+                self.lost.add(self.estimated, true, &reply, self.price.as_ref());
+                self.end(EndReason::AbortedStreaming, usage, Some(aborted()))
+            }
             Phase::Idle(_) | Phase::Ending(_) | Phase::Done => Vec::new(),
         }
     }
 
-    fn failed(&mut self, fault: ModelFault, error: ErrorPayload) -> Vec<Effect> {
+    fn failed(&mut self, fault: ModelFault, error: ErrorPayload, partial: Option<&Reply>) -> Vec<Effect> {
         let end = match (&self.phase, fault) {
             (Phase::Idle(_) | Phase::Ending(_) | Phase::Done, _) => return Vec::new(),
             (Phase::Draining, _) | (_, ModelFault::Aborted) => EndReason::AbortedStreaming,
             (_, ModelFault::Overflow) => EndReason::PromptTooLong,
             (_, ModelFault::Retryable | ModelFault::Fatal) => EndReason::Failed,
         };
-        self.end(end, Usage::default(), Some(error))
+        let partial = partial.filter(|partial| !partial.content.is_empty());
+        if let Some(partial) = partial {
+            self.lost.add(self.estimated, true, partial, self.price.as_ref());
+        }
+        self.end(end, partial.map(|partial| partial.usage.clone()).unwrap_or_default(), Some(error))
     }
 
     fn cancel(&mut self) -> Vec<Effect> {

@@ -27,6 +27,7 @@ mod notes;
 mod numbers;
 mod outcome;
 mod path;
+mod price;
 mod rebuild;
 mod rebuild_error;
 mod render;
@@ -54,12 +55,13 @@ pub use near::near_names;
 pub use numbers::{CommitNo, JobNo, RequestNo};
 pub use outcome::{AfterNode, Outcome, ResultKind};
 pub use path::{Compaction, Omitted, PINNED, Path, PathNode};
+pub use price::Price;
 pub use rebuild::{FixedParts, check_report, rebuild};
 pub use rebuild_error::RebuildError;
 pub use render::framed;
 pub use run::{
-    AnswerRule, CompactFault, CompactMode, Compacted, Effect, Finished, Input, Limits, Price, Run, Target, Verdict,
-    Write, answer_text, finish_compaction,
+    AnswerRule, CompactFault, CompactMode, Compacted, Effect, Finished, Input, Limits, OthersSpent, Run, Target,
+    Verdict, Write, answer_text, finish_compaction,
 };
 pub use sources::{Compacting, ModelSettings, Recovery, Sources, Summariser, ToolSet};
 pub use summary::{SECTIONS, Summary, SummaryFault};

@@ -7,6 +7,7 @@ pub use agent_protocol::ModelSettings;
 use agent_protocol::{ModelMessage, NodeId, Object, SystemPrompt, ToolClass, ToolList};
 
 use crate::budget::Budgets;
+use crate::price::Price;
 
 /// When and how older turns are summarised (CMP-5, CMP-8).
 #[derive(Debug, Clone, Default)]
@@ -56,6 +57,8 @@ pub struct Summariser {
     pub room: u64,
     /// Most tokens of its answer.
     pub max_output_tokens: u64,
+    /// What its tokens cost, if that is known.
+    pub price: Option<Price>,
 }
 
 /// What a request is made of, besides the path.

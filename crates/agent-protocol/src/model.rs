@@ -299,6 +299,21 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// What was added since it was `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let more = |now: Option<u64>, then: Option<u64>| now.map(|now| now.saturating_sub(then.unwrap_or(0)));
+        Self {
+            input_tokens: more(self.input_tokens, earlier.input_tokens),
+            output_tokens: more(self.output_tokens, earlier.output_tokens),
+            total_tokens: more(self.total_tokens, earlier.total_tokens),
+            cache_read_tokens: more(self.cache_read_tokens, earlier.cache_read_tokens),
+            cache_write_tokens: more(self.cache_write_tokens, earlier.cache_write_tokens),
+            reasoning_tokens: more(self.reasoning_tokens, earlier.reasoning_tokens),
+            raw: Object::new(),
+        }
+    }
+
     /// Adds another reply's tokens, for a run's sum. `raw` stays what it was.
     pub fn add(&mut self, other: &Usage) {
         fn sum(a: &mut Option<u64>, b: Option<u64>) {

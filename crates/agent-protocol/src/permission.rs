@@ -51,12 +51,20 @@ pub struct PermissionRequest {
     /// What core would answer.
     pub suggested_decision: DecisionKind,
     /// `reasons`: why this asks; `session_scope`: what an allow for the session would cover, absent where it would
-    /// count once.
+    /// count once. Of a child agent also `agent_name`: what people know it by (a worker's id in its pool, else the name of its
+    /// definition); `agent_definition_id`; `parent_role`: the part its parent plays.
     #[serde(default)]
     pub metadata: Object,
 }
 
 impl PermissionRequest {
+    /// Key in `metadata`: what people know the child agent by that asks.
+    pub const AGENT_NAME: &'static str = "agent_name";
+    /// Key in `metadata`: the definition that the child agent was made from.
+    pub const AGENT_DEFINITION: &'static str = "agent_definition_id";
+    /// Key in `metadata`: the part that the child agent's parent plays.
+    pub const PARENT_ROLE: &'static str = "parent_role";
+
     /// The paths in `target_scope`.
     pub fn targets(&self) -> impl Iterator<Item = PathBuf> {
         self.target_scope.iter().flat_map(|targets| targets.split('\n')).map(path_from_text)

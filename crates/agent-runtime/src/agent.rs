@@ -16,6 +16,16 @@ use crate::seen_files::SeenFiles;
 pub(crate) struct Parent {
     pub(crate) agent_id: AgentId,
     pub(crate) run_id: RunId,
+    /// The part it plays in that run.
+    pub(crate) role: AgentRole,
+}
+
+/// What people know a child agent by (PRM-6).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KnownAs {
+    /// A worker's id in its pool, else the name of the definition.
+    pub(crate) name: String,
+    pub(crate) definition_id: String,
 }
 
 /// One agent: the session's own, or a child.

@@ -88,6 +88,8 @@ impl Broker {
         let Some(callback) = &self.callback else {
             return nobody_to_ask(question);
         };
+        // From here on it is people who take their time, and not the run.
+        let _stopped = asked.run.clock.stop();
         let _one_at_a_time = tokio::select! {
             biased;
             () = asked.cancel.cancelled() => return Err(cancelled()),
@@ -142,6 +144,12 @@ impl Broker {
                 asked.run.record(vec![failed(&message), resolved]).await;
                 Err(denied(ErrorCode::PermissionDenied, &message, "callback_failed"))
             }
+            Answer::TooLate(waited) => {
+                let message = format!("the permission callback did not answer within {} ms", waited.as_millis());
+                let resolved = resolved(DecisionKind::Deny, Some("not answered in time"));
+                asked.run.record(vec![failed(&message), resolved]).await;
+                Err(denied(ErrorCode::PermissionDenied, &message, "timeout"))
+            }
             Answer::Cancelled => {
                 asked.run.record(vec![resolved(DecisionKind::Deny, Some("cancelled before it was answered"))]).await;
                 Err(cancelled())
@@ -165,9 +173,7 @@ impl Broker {
                 Ok(Err(error)) => Answer::Failed(error.to_string()),
                 Err(panic) => Answer::Failed(panic.message),
             },
-            waited = out_of_patience(self.patience) => {
-                Answer::Failed(format!("the permission callback did not answer within {} ms", waited.as_millis()))
-            }
+            waited = out_of_patience(self.patience) => Answer::TooLate(waited),
         }
     }
 }
@@ -175,6 +181,8 @@ impl Broker {
 enum Answer {
     Given(PermissionDecision),
     Failed(String),
+    /// None within this time.
+    TooLate(Duration),
     Cancelled,
 }
 
@@ -231,7 +239,7 @@ fn take_answer(run: &RunContext, decision: &PermissionDecision, question: Questi
 /// Whether a denial is there because nobody said yes or no.
 pub(crate) fn is_for_want_of_an_answer(denial: &ErrorPayload) -> bool {
     let by = denial.details.get("denied_by").and_then(|by| by.as_str());
-    matches!(by, Some("no_callback" | "callback_failed" | "nobody"))
+    matches!(by, Some("no_callback" | "callback_failed" | "timeout" | "nobody"))
 }
 
 fn denied(code: ErrorCode, reason: &str, by: &str) -> ErrorPayload {
@@ -243,11 +251,18 @@ fn request(asked: &Asked<'_>, question: &Question) -> (PermissionRequest, Option
     let Asked { run, facts, .. } = asked;
     let tool = &asked.tool.definition;
     let redactor: &Redactor = &run.redactor;
-    let summary = request_summary(facts, redactor.secrets(), ARGS_SUMMARY_BYTES);
+    let summary = request_summary(facts, &redactor.secrets(), ARGS_SUMMARY_BYTES);
     let mut metadata = Object::new();
     metadata.insert("reasons".to_owned(), question.reasons.clone().into());
     if let Some(covers) = &question.grant_covers {
         metadata.insert("session_scope".to_owned(), covers.as_str().into());
+    }
+    if let Some(known_as) = &run.known_as {
+        metadata.insert(PermissionRequest::AGENT_NAME.to_owned(), known_as.name.as_str().into());
+        metadata.insert(PermissionRequest::AGENT_DEFINITION.to_owned(), known_as.definition_id.as_str().into());
+    }
+    if let Some(parent) = &run.agent.parent {
+        metadata.insert(PermissionRequest::PARENT_ROLE.to_owned(), parent.role.as_str().into());
     }
     redactor.object(&mut metadata);
     let cwd = summary.cwd.unwrap_or_else(|| {

@@ -224,7 +224,7 @@ impl Calls {
             loaded: Arc::clone(&self.loaded) as _,
             result_bytes: self.services.settings.result_bytes.min(self.result_room),
             group: self.group.clone(),
-            secrets: run.redactor.secrets().clone(),
+            secrets: run.redactor.secrets(),
         }
     }
 

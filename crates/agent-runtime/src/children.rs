@@ -17,14 +17,17 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::agent::KnownAs;
 use crate::child_task;
 use crate::ids::fresh_id;
 use crate::live::{ClosedAtTheEnd, Live};
+use crate::models::RunModel;
 use crate::run_context::RunContext;
-use crate::run_spec::{ChildWork, Living, RunModel, RunSpec, Seed, SentWorker, StartRuns, StartedRun, Work};
+use crate::run_spec::{ChildWork, Living, RunSpec, Seed, SentWorker, StartRuns, StartedRun, Work};
 use crate::run_state::{RunResult, Unanswered};
 use crate::services::Services;
 use crate::sources::unavailable_to_children;
+use crate::spending::Spending;
 use crate::workers::Busy;
 
 /// Characters of what a child is asked to do, as its parent's timeline tells it.
@@ -36,8 +39,6 @@ pub(crate) struct Children {
     pub(crate) starter: Arc<dyn StartRuns>,
     pub(crate) services: Arc<Services>,
     pub(crate) run: Arc<RunContext>,
-    /// The model they ask.
-    pub(crate) model: Arc<RunModel>,
     /// Those of this run that live.
     pub(crate) living: TaskTracker,
     /// What nobody answered in those that have ended.
@@ -62,7 +63,11 @@ pub(crate) struct ChildStart {
     pub(crate) role: AgentRole,
     pub(crate) seed: Seed,
     pub(crate) task: Vec<ContentBlock>,
+    /// What people know it by; absent: the name of its definition.
+    pub(crate) name: Option<String>,
     pub(crate) definition: Arc<AgentDefinition>,
+    /// Of [`CallChildren::model_for`].
+    pub(crate) model: Arc<RunModel>,
     /// Checked against what its role may have.
     pub(crate) allowed_tools: Option<HashSet<String>>,
     /// It is a worker that is sent.
@@ -199,7 +204,38 @@ impl CallChildren {
         let output = task.output_schema.as_ref().map(OutputSchema::compile).transpose()?;
         let (task, allowed_tools, timeout) = (task.task, task.allowed_tools, task.timeout);
         let agent_id = fresh_id(AgentId::PREFIX, AgentId::parse);
-        Ok(ChildStart { agent_id, role, seed, task, definition, allowed_tools, worker: None, output, timeout })
+        let model = self.model_for(role, &definition)?;
+        Ok(ChildStart {
+            agent_id,
+            role,
+            seed,
+            task,
+            name: None,
+            definition,
+            model,
+            allowed_tools,
+            worker: None,
+            output,
+            timeout,
+        })
+    }
+
+    /// The model that a child asks: its definition's, else the one of the configuration.
+    ///
+    /// # Errors
+    /// If it cannot be used, such as one whose window is too small for what every child of its role is told.
+    pub(crate) fn model_for(
+        &self,
+        role: AgentRole,
+        definition: &AgentDefinition,
+    ) -> Result<Arc<RunModel>, ErrorPayload> {
+        let services = &self.children.services;
+        let model = services.model_for(Some(definition))?;
+        services.fixed.check(role, &model).map_err(|error| {
+            let message = format!("the model of {}: {error}", definition.agent_definition_id);
+            ErrorPayload::new(ErrorCode::ConfigError, message)
+        })?;
+        Ok(model)
     }
 
     /// Starts a child and waits for its end.
@@ -236,9 +272,12 @@ impl CallChildren {
         timeout: Duration,
         (cancel, fence): (CancellationToken, Fence),
     ) -> (RunSpec, ChildAgentCreated, Option<EventDraft>) {
-        let Children { services, run, model, .. } = &self.children;
-        let tools = services.fixed.tool_names(start.role, start.allowed_tools.as_ref(), model);
+        let Children { services, run, .. } = &self.children;
+        let model = start.model;
+        let tools = services.fixed.tool_names(start.role, start.allowed_tools.as_ref(), &model);
         let AgentDefinition { agent_definition_id, name, .. } = (*start.definition).clone();
+        let known_as =
+            KnownAs { name: start.name.unwrap_or_else(|| name.clone()), definition_id: agent_definition_id.clone() };
         let asked = asked(services, &start.task);
         let task = child_task::said(start.role, start.task, start.output.as_ref());
         let worker_origin = start.worker.as_ref().map(|sent| WorkerOrigin {
@@ -270,6 +309,7 @@ impl CallChildren {
             parent: run.as_parent(),
             task,
             seed: start.seed,
+            known_as,
             definition: start.definition,
             output: start.output,
             allowed_tools: start.allowed_tools,
@@ -300,8 +340,9 @@ impl CallChildren {
             task_id: sent.as_ref().map(|sent| sent.task_id.clone()),
             allowed_step_ids: sent.and_then(|sent| Some(sent.allowed_step_ids?.into_iter().collect())),
         };
-        let limits = services.settings.limits.clone();
-        (RunSpec { run_id, work: Work::Child(work), model: Arc::clone(model), limits, cancel }, created, told)
+        let limits = model.limits(&services.settings.limits);
+        let spending = Spending::of_child(&run.spending);
+        (RunSpec { run_id, work: Work::Child(work), model, limits, spending, cancel }, created, told)
     }
 
     /// Stores events of the parent's about its child.
@@ -316,8 +357,9 @@ impl CallChildren {
             biased;
             ended = started.ended() => ended,
             () = self.cancel.cancelled() => self.cancelled(child, started, ChildCancelReason::ParentCancelled).await,
-            () = tokio::time::sleep(timeout) => {
-                let message = format!("the child did not end within {} ms and was cancelled", timeout.as_millis());
+            () = started.clock.has_worked(timeout) => {
+                // The time that it waited for its server or a person is none of it.
+                let message = format!("the child did not end within {} ms of work and was cancelled", timeout.as_millis());
                 why = Some(ErrorPayload::new(ErrorCode::Timeout, message));
                 self.cancelled(child, started, ChildCancelReason::Timeout).await
             }
@@ -342,7 +384,7 @@ impl CallChildren {
             return report;
         }
         let answer = report.answer.as_deref().unwrap_or_default();
-        match output.check(answer, self.children.run.redactor.secrets()) {
+        match output.check(answer, &self.children.run.redactor.secrets()) {
             Ok(value) => report.output = Some(value),
             Err(mismatch) => {
                 let error = mismatch.payload();

@@ -14,12 +14,14 @@ use tokio::sync::oneshot;
 
 use crate::agent::{Agent, CarriedState, Made, Parent, PendingCompaction};
 use crate::ids::fresh_id;
+use crate::models::RunModel;
 use crate::owned::OwnedSession;
 use crate::queue::{self, QueuePosition};
 use crate::run_context::RunContext;
-use crate::run_spec::{RunModel, RunSpec, StartRuns, StartedRun, Work};
+use crate::run_spec::{RunSpec, StartRuns, StartedRun, Work};
 use crate::services::Services;
 use crate::session::Session;
+use crate::spending::Spending;
 
 /// Has summaries made for one run.
 pub(crate) struct Compactor {
@@ -46,11 +48,14 @@ impl Compactor {
             mode,
             from: plan.tip.clone(),
             parent: run.as_parent(),
+            // Beside the turns nobody waits.
+            clock: (mode == CompactMode::Recovery).then(|| Arc::clone(&run.clock)),
             reply_to,
         };
-        let limits = Limits::default();
+        let limits = Limits { price: self.model.summary_price(), ..Limits::default() };
+        let spending = Spending::of_part(&run.spending);
         let run_id = fresh_id(RunId::PREFIX, RunId::parse);
-        let spec = RunSpec { run_id, work, model: Arc::clone(&self.model), limits, cancel: cancel.clone() };
+        let spec = RunSpec { run_id, work, model: Arc::clone(&self.model), limits, spending, cancel: cancel.clone() };
         let started = self.starter.start(&run.session, &run.owned, spec);
         let run_id = started.run_id.clone();
         let task = SummaryTask {
@@ -157,7 +162,7 @@ impl SummaryTask {
                 vec![Write::Event(EventDraft::of(failed).level(Level::Warning))]
             }
         };
-        let Parent { agent_id, run_id } = self.asked_by.clone();
+        let Parent { agent_id, run_id, .. } = self.asked_by.clone();
         self.owned.commit(&*self.store, Commit { agent_id, run_id, writes }).await.map(|_| carried)
     }
 }

@@ -7,7 +7,6 @@ use std::time::Duration;
 use agent_engine::{
     BudgetError, CommitNo, CompactMode, Effect, Input, JobNo, RequestNo, Target, Verdict, Write as Wanted,
 };
-use agent_llm::ProviderAdapter;
 use agent_protocol::{EndReason, ErrorCode, ErrorPayload, ModelFault, ModelRequest, Reply, RunStatus};
 use agent_store::{StoreError, Write};
 use futures::FutureExt;
@@ -27,6 +26,7 @@ use crate::failed_run::failed;
 use crate::machine::Machine;
 use crate::memory::Extractor;
 use crate::model_call;
+use crate::model_server::ModelServer;
 use crate::queue::{SessionPermit, is_awaited};
 use crate::raw::{self, RunExchanges};
 use crate::run_context::RunContext;
@@ -39,7 +39,7 @@ pub(crate) struct Driver {
     /// The session's queue waits for this run until it is dropped; only the user's runs have one.
     pub(crate) permit: Option<SessionPermit<Session>>,
     pub(crate) context: Arc<RunContext>,
-    pub(crate) provider: Arc<dyn ProviderAdapter>,
+    pub(crate) server: ModelServer,
     pub(crate) machine: Machine,
     pub(crate) calls: Calls,
     /// Not here while it looks at files.
@@ -139,9 +139,10 @@ impl Driver {
         let Self { permit, context, calls, state, reply_to, .. } = self;
         release(permit, &context);
         context.live.close();
-        let left_behind = context.left_behind();
+        let (left_behind, tree) = (context.left_behind(), context.spending.whole());
         drop((calls, context, reply_to));
-        let result = RunResult::without_work(RunStatus::Failed, Some(EndReason::Failed), Some(fault));
+        let failed = RunResult::without_work(RunStatus::Failed, Some(EndReason::Failed), Some(fault));
+        let result = RunResult { tree, ..failed };
         state.send_replace(RunState { status: RunStatus::Failed, left_behind, end: Some(result.into()) });
     }
 
@@ -176,14 +177,14 @@ impl Driver {
         }
         release(permit, &context);
         context.live.close();
-        let left_behind = context.left_behind();
+        let (left_behind, tree) = (context.left_behind(), context.spending.whole());
         // When somebody hears that it is over, nothing of this run holds the session any more.
         drop((calls, context));
         if let (Some(reply), Some(reply_to)) = (reply, reply_to) {
             // That nobody listens any more is no fault.
             let _ = reply_to.send(reply);
         }
-        let result = RunResult { status, end_reason: Some(end), answer: None, error, usage, turns, unanswered };
+        let result = RunResult { status, end_reason: Some(end), answer: None, error, usage, tree, turns, unanswered };
         let ended = Ended::with_answer(result, answer, left);
         state.send_replace(RunState { status, left_behind, end: Some(ended) });
     }
@@ -241,7 +242,9 @@ impl Driver {
         if let Input::Prepared { call, result: Err(_) } = &input {
             self.calls.forget(call);
         }
+        self.machine.hear_of(self.context.spending.others());
         let effects = self.machine.step(input);
+        self.context.spending.tell(self.machine.used());
         self.let_go_of_summary();
         let may_wait = Effect::commit_may_wait(&effects);
         for effect in effects {
@@ -409,7 +412,7 @@ impl Driver {
         self.calls.loaded().replace(&self.machine.context());
         let cancel = CancellationToken::new();
         outside.model = Some((number, cancel.clone()));
-        let asked = model_call::ask(Arc::clone(&self.context), Arc::clone(&self.provider), number, request, cancel);
+        let asked = model_call::ask(Arc::clone(&self.context), self.server.clone(), number, request, cancel);
         let asked = caught("the provider's adapter", asked).map(move |answer| {
             answer.unwrap_or_else(|error| Input::ModelFailed {
                 request: number,

@@ -28,13 +28,15 @@ use crate::failed_run::failed_patch;
 use crate::ids::fresh_id;
 use crate::live::{ClosedAtTheEnd, Live};
 use crate::machine::Machine;
+use crate::models::RunModel;
 use crate::owned::OwnedSession;
 use crate::queue::{QueuePosition, SessionPermit};
 use crate::raw::RunExchanges;
 use crate::redact::Redactor;
 use crate::resume::Resume;
+use crate::run_clock::RunClock;
 use crate::run_context::RunContext;
-use crate::run_spec::{ChildWork, RunModel, RunSpec, Seed, SentWorker, StartRuns, StartedRun, Work, root_role};
+use crate::run_spec::{ChildWork, RunSpec, Seed, SentWorker, StartRuns, StartedRun, Work, root_role};
 use crate::run_state::{RunResult, RunState};
 use crate::seen_files::SeenFiles;
 use crate::services::Services;
@@ -61,7 +63,7 @@ impl Launcher {
 
 impl StartRuns for Launcher {
     fn start(&self, session: &Arc<Session>, owned: &Arc<OwnedSession>, spec: RunSpec) -> StartedRun {
-        let RunSpec { run_id, work, model, limits, cancel } = spec;
+        let RunSpec { run_id, work, model, limits, spending, cancel } = spec;
         let new = || Live::new(session.id().clone(), run_id.clone(), self.services.patterns.clone());
         let live = match &work {
             Work::Answer { .. } => Arc::new(new()),
@@ -76,9 +78,15 @@ impl StartRuns for Launcher {
             store: Arc::clone(&self.services.store),
             run_id: run_id.clone(),
             role: role_of(&work),
+            known_as: match &work {
+                Work::Child(child) => Some(child.known_as.clone()),
+                Work::Answer { .. } | Work::Summary { .. } => None,
+            },
             worker: worker_of(&work).cloned(),
             live: Arc::clone(&live),
             child_streams: child_streams.clone(),
+            spending,
+            clock: clock_of(&work),
             redactor: self.services.redactor.clone(),
             left_behind: AtomicBool::new(false),
         });
@@ -91,6 +99,7 @@ impl StartRuns for Launcher {
             agent_id: context.agent.id.clone(),
             live: Arc::clone(&live),
             child_streams,
+            clock: Arc::clone(&context.clock),
             cancel: cancel.clone(),
             state: watched,
         };
@@ -127,6 +136,14 @@ fn worker_of(work: &Work) -> Option<&WorkerScope> {
         Work::Child(child) => child.worker.as_ref().map(|worker| &worker.scope),
         Work::Answer { .. } | Work::Summary { .. } => None,
     }
+}
+
+fn clock_of(work: &Work) -> Arc<RunClock> {
+    let of_another = match work {
+        Work::Summary { clock, .. } => clock.clone(),
+        Work::Answer { .. } | Work::Child(_) => None,
+    };
+    of_another.unwrap_or_else(|| Arc::new(RunClock::started()))
 }
 
 fn agent_of(work: &Work, owned: &OwnedSession) -> Arc<Agent> {
@@ -331,11 +348,11 @@ impl Launch {
             metadata: metadata.clone(),
         };
         let prelude = vec![Write::Agent(agent), self.row(RunStatus::Pending, metadata)];
-        let machine = Machine::Exchange(Box::new(Exchange::new(COMPACT, request)));
+        let machine = Machine::Exchange(Box::new(Exchange::new(COMPACT, request, self.limits.price)));
         let calls = self.calls(self.launcher.services.fixed.registered().snapshot(), Fence::new());
-        let provider = Arc::clone(&self.model.summariser);
+        let server = self.model.summariser.clone();
         let driver = self.driver(machine, calls, AgentEnd::DoneWithoutResult, prelude);
-        let driver = Driver { reply_to: Some(reply_to), provider, ..driver };
+        let driver = Driver { reply_to: Some(reply_to), server, ..driver };
         driver.drive(Input::Start { content: Vec::new() }).await;
     }
 
@@ -345,7 +362,6 @@ impl Launch {
             starter: Arc::new(self.launcher.clone()),
             services: Arc::clone(services),
             run: Arc::clone(&self.context),
-            model: Arc::clone(&self.model),
             living: TaskTracker::new(),
             unanswered: Arc::default(),
         };
@@ -367,7 +383,7 @@ impl Launch {
         });
         Driver {
             permit: None,
-            provider: Arc::clone(&self.model.provider),
+            server: self.model.server.clone(),
             machine,
             calls,
             gatherer: None,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use agent_engine::{Effect, Exchange, Input, JobNo, Path, PathNode, Run};
-use agent_protocol::{ContentBlock, NodeId, ToolCallId, Usage};
+use agent_engine::{Effect, Exchange, Input, JobNo, OthersSpent, Path, PathNode, Run};
+use agent_protocol::{ContentBlock, NodeId, ToolCallId, TreeUsage, Usage};
 
 use crate::agent::PendingCompaction;
 
@@ -57,6 +57,21 @@ impl Machine {
     /// What was said so far where no answer came of it.
     pub(crate) fn said_so_far(&self) -> Option<String> {
         self.run().and_then(Run::said_so_far)
+    }
+
+    /// What it has used so far, for the sum of its tree. Of an exchange, what whoever asked for the reply will not count.
+    pub(crate) fn used(&self) -> TreeUsage {
+        match self {
+            Self::Loop(run) => run.spent(),
+            Self::Exchange(exchange) => exchange.lost(),
+        }
+    }
+
+    /// Hears what others of its tree have used.
+    pub(crate) fn hear_of(&mut self, others: OthersSpent) {
+        if let Self::Loop(run) = self {
+            run.hear_of(others);
+        }
     }
 
     /// Tokens and turns so far.

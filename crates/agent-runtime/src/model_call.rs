@@ -3,20 +3,19 @@
 use std::sync::Arc;
 
 use agent_engine::{Input, RequestNo};
-use agent_llm::ProviderAdapter;
 use agent_protocol::{
     ErrorCode, ErrorPayload, EventDraft, Level, ModelEvent, ModelFault, ModelRequest, ModelRetry, Object, Reply,
 };
-use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::deltas::Deltas;
+use crate::model_server::ModelServer;
 use crate::run_context::RunContext;
 
 /// Asks, shows what comes, and gives the machine what it came to.
 pub(crate) async fn ask(
     run: Arc<RunContext>,
-    provider: Arc<dyn ProviderAdapter>,
+    server: ModelServer,
     number: RequestNo,
     request: ModelRequest,
     cancel: CancellationToken,
@@ -24,7 +23,7 @@ pub(crate) async fn ask(
     run.live.begin_message();
     let mut shown = Deltas::new(&run.live, &run.redactor);
     let mut started = Object::new();
-    let mut events = provider.stream(request, cancel);
+    let mut events = server.ask(request, cancel, Some(&run.clock));
     while let Some(event) = events.next().await {
         match event {
             // Told with the reply: a transaction of its own would cost more than it says.
@@ -57,17 +56,17 @@ pub(crate) async fn ask(
         }
     }
     shown.finish();
-    let error = no_end(&*provider);
+    let error = no_end(&server);
     Input::ModelFailed { request: number, fault: ModelFault::Fatal, error, partial: None }
 }
 
 /// Asks beside any run, where nobody watches: the reply, or why there is none.
 pub(crate) async fn reply(
-    provider: &dyn ProviderAdapter,
+    server: &ModelServer,
     request: ModelRequest,
     cancel: CancellationToken,
 ) -> Result<Reply, (ModelFault, ErrorPayload)> {
-    let mut events = provider.stream(request, cancel);
+    let mut events = server.ask(request, cancel, None);
     while let Some(event) = events.next().await {
         match event {
             ModelEvent::Completed(reply) => return Ok(reply),
@@ -79,12 +78,12 @@ pub(crate) async fn reply(
             | ModelEvent::Retry { .. } => {}
         }
     }
-    Err((ModelFault::Fatal, no_end(provider)))
+    Err((ModelFault::Fatal, no_end(server)))
 }
 
 /// The port promises a last event; an adapter of somebody else's may break that promise.
-fn no_end(provider: &dyn ProviderAdapter) -> ErrorPayload {
-    let message = format!("the provider {} ended its stream without saying how", provider.key());
+fn no_end(server: &ModelServer) -> ErrorPayload {
+    let message = format!("the provider {} ended its stream without saying how", server.adapter().key());
     ErrorPayload::new(ErrorCode::ProviderError, message)
 }
 

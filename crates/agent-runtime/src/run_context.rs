@@ -7,12 +7,14 @@ use agent_protocol::{AgentRole, EventDraft, RunId, RuntimeEvent};
 use agent_store::{Commit, SessionStore, StoreError, Write};
 use agent_tool::WorkerScope;
 
-use crate::agent::{Agent, Parent};
+use crate::agent::{Agent, KnownAs, Parent};
 use crate::child_streams::ChildStreams;
 use crate::live::Live;
 use crate::owned::{Hold, OwnedSession};
 use crate::redact::Redactor;
+use crate::run_clock::RunClock;
 use crate::session::Session;
+use crate::spending::Spending;
 
 /// Whose run it is, and the ways in which it is seen: the store and the live stream.
 pub(crate) struct RunContext {
@@ -23,11 +25,16 @@ pub(crate) struct RunContext {
     pub(crate) run_id: RunId,
     /// The part the agent plays in this run.
     pub(crate) role: AgentRole,
+    /// What people know the agent by, if it is a child.
+    pub(crate) known_as: Option<KnownAs>,
     /// What it was sent for, if it is a worker's.
     pub(crate) worker: Option<WorkerScope>,
     pub(crate) live: Arc<Live>,
     /// Those of its children.
     pub(crate) child_streams: ChildStreams,
+    pub(crate) spending: Arc<Spending>,
+    /// Stopped while it waits for what is not its own work; of a summary, the clock of the run that waits for it.
+    pub(crate) clock: Arc<RunClock>,
     pub(crate) redactor: Redactor,
     /// Something of this run that was cancelled did not stop in time.
     pub(crate) left_behind: AtomicBool,
@@ -83,6 +90,6 @@ impl RunContext {
 
     /// This run as the parent of another.
     pub(crate) fn as_parent(&self) -> Parent {
-        Parent { agent_id: self.agent.id.clone(), run_id: self.run_id.clone() }
+        Parent { agent_id: self.agent.id.clone(), run_id: self.run_id.clone(), role: self.role }
     }
 }

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use agent_engine::{BudgetConfig, CompactMode, Compacting, Limits, ModelSettings};
-use agent_llm::ProviderAdapter;
+use agent_engine::{CompactMode, Limits};
 use agent_protocol::{
     AgentDefinition, AgentId, AgentRole, AgentType, ChildOrigin, ContentBlock, ModelRequest, NodeId, Reply, RunId,
     RunMode, RunStatus, SessionId,
@@ -14,14 +13,17 @@ use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use crate::agent::Parent;
+use crate::agent::{KnownAs, Parent};
 use crate::child_streams::ChildStreams;
 use crate::live::{ClosedAtTheEnd, Live};
+use crate::models::RunModel;
 use crate::owned::OwnedSession;
 use crate::queue::QueuePosition;
+use crate::run_clock::RunClock;
 use crate::run_context::RunContext;
 use crate::run_state::{Ended, Left, RunResult, RunState};
 use crate::session::Session;
+use crate::spending::Spending;
 use crate::workers::Busy;
 
 /// Everything in which one run differs from another. What all have in common is [`Services`](crate::services::Services).
@@ -30,6 +32,8 @@ pub(crate) struct RunSpec {
     pub(crate) work: Work,
     pub(crate) model: Arc<RunModel>,
     pub(crate) limits: Limits,
+    /// What it uses, in the sum of its tree.
+    pub(crate) spending: Arc<Spending>,
     /// Ends the run.
     pub(crate) cancel: CancellationToken,
 }
@@ -47,6 +51,8 @@ pub(crate) enum Work {
         /// The end of what is summarised.
         from: NodeId,
         parent: Parent,
+        /// The clock of the run that waits for it, if one does.
+        clock: Option<Arc<RunClock>>,
         /// Gets the reply, if there is one, once it is stored how the run ended.
         reply_to: oneshot::Sender<Reply>,
     },
@@ -59,6 +65,7 @@ pub(crate) struct ChildWork {
     pub(crate) parent: Parent,
     pub(crate) task: Vec<ContentBlock>,
     pub(crate) seed: Seed,
+    pub(crate) known_as: KnownAs,
     /// Says who the child is; its text becomes a system block (AGD-4).
     pub(crate) definition: Arc<AgentDefinition>,
     /// What its answer has to be.
@@ -101,18 +108,6 @@ pub(crate) enum Seed {
     Inherited(NodeId),
 }
 
-/// A model as runs ask it.
-pub(crate) struct RunModel {
-    pub(crate) provider: Arc<dyn ProviderAdapter>,
-    /// The server that summarises conversations with this model.
-    pub(crate) summariser: Arc<dyn ProviderAdapter>,
-    pub(crate) settings: ModelSettings,
-    /// How the context window is meant to be shared out.
-    pub(crate) budgets: BudgetConfig,
-    /// When and how older turns are summarised.
-    pub(crate) compacting: Compacting,
-}
-
 /// The session's own agent plays the part that the run's mode gives it (WRK-1).
 pub(crate) fn root_role(mode: RunMode) -> AgentRole {
     match mode {
@@ -138,6 +133,7 @@ pub(crate) struct StartedRun {
     pub(crate) agent_id: AgentId,
     pub(crate) live: Arc<Live>,
     pub(crate) child_streams: ChildStreams,
+    pub(crate) clock: Arc<RunClock>,
     pub(crate) cancel: CancellationToken,
     pub(crate) state: watch::Receiver<RunState>,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent_engine::answer_text;
-use agent_protocol::{ArtifactId, ContentBlock, EndReason, ErrorPayload, RunStatus, ToolCallId, Usage};
+use agent_protocol::{ArtifactId, ContentBlock, EndReason, ErrorPayload, RunStatus, ToolCallId, TreeUsage, Usage};
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,8 +16,10 @@ pub struct RunResult {
     pub answer: Option<String>,
     /// What went wrong.
     pub error: Option<ErrorPayload>,
-    /// Tokens of its requests.
+    /// Tokens of its requests, as far as the provider counted.
     pub usage: Usage,
+    /// What it and all agents below it used together.
+    pub tree: TreeUsage,
     /// Turns it took.
     pub turns: u32,
     /// Calls that were denied because nobody answered whether they may run.
@@ -27,7 +29,8 @@ pub struct RunResult {
 impl RunResult {
     /// Of a run that has done nothing, or of which nothing more is known.
     pub(crate) fn without_work(status: RunStatus, end_reason: Option<EndReason>, error: Option<ErrorPayload>) -> Self {
-        Self { status, end_reason, answer: None, error, usage: Usage::default(), turns: 0, unanswered: Vec::new() }
+        let (usage, tree) = (Usage::default(), TreeUsage::default());
+        Self { status, end_reason, answer: None, error, usage, tree, turns: 0, unanswered: Vec::new() }
     }
 }
 

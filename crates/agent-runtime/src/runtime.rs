@@ -18,15 +18,17 @@ use crate::handle::RunHandle;
 use crate::ids::fresh_id;
 use crate::launch::Launcher;
 use crate::memory::{Extractor, ExtractorParts};
+use crate::models::Models;
 use crate::project::project_name;
 use crate::queue::{self, MAX_WAITING};
 use crate::redact::Redactor;
 use crate::resume::Resume;
-use crate::run_spec::{RunModel, RunSpec, StartRuns, Work, root_role};
+use crate::run_spec::{RunSpec, StartRuns, Work, root_role};
 use crate::services::Services;
 use crate::sessions::Sessions;
 use crate::settings::{Ports, RuntimeSettings};
 use crate::sources::{FixedPart, unavailable_to_children};
+use crate::spending::Spending;
 use crate::worker_pools::check_worker_pools;
 
 /// What a user says.
@@ -84,7 +86,7 @@ impl Runtime {
     /// opened; a run that starts all the same is refused.
     #[must_use]
     pub fn new(settings: RuntimeSettings, ports: Ports) -> Self {
-        let Ports { store, archive, artifacts, provider, summariser, .. } = ports;
+        let Ports { store, archive, artifacts, model, profiles, .. } = ports;
         let Ports { memory, tools, definitions, rules, secrets, patterns, raw, permission, .. } = ports;
         let redactor = Redactor::new(secrets);
         let (stop, background) = (CancellationToken::new(), TaskTracker::new());
@@ -99,20 +101,13 @@ impl Runtime {
             })
         });
         let settings = Arc::new(settings);
-        let main_model = RunModel {
-            provider,
-            summariser,
-            settings: settings.model.clone(),
-            budgets: settings.budgets,
-            compacting: settings.compacting.clone(),
-        };
         let (name, window) = (settings.model.name.clone(), settings.budgets.context_window);
         let resume = Arc::new(Resume::new(Arc::clone(&store), name, window));
         let sessions = Sessions::new(Arc::clone(&store), Arc::clone(&resume), project_name(&settings.project));
         let services = Arc::new(Services {
             fixed: FixedPart::new(Arc::clone(&settings), tools, redactor.clone(), Arc::clone(&rules)),
             broker: Broker::new(permission, rules, settings.policy.clone(), settings.permission_timeout),
-            main_model: Arc::new(main_model),
+            models: Models::new(model, profiles),
             definitions,
             settings,
             store,
@@ -184,7 +179,7 @@ impl Runtime {
             check_worker_pools(&services.settings, &services.definitions, &services.fixed.registered().snapshot())?;
         }
         services.redactor.blocks(&mut message.content);
-        let model = Arc::clone(&services.main_model);
+        let model = Arc::clone(services.models.main());
         services.fixed.check(root_role(mode), &model)?;
         let (mut session, mut owned) = match &options.session_id {
             Some(id) => sessions.open(id).await?,
@@ -201,9 +196,10 @@ impl Runtime {
             (session, owned) = sessions.open(&session.id().clone()).await?;
         };
         let work = Work::Answer { message: message.content, mode, queue };
-        let limits = services.settings.limits.clone();
+        let limits = model.limits(&services.settings.limits);
         let run_id = fresh_id(RunId::PREFIX, RunId::parse);
-        let spec = RunSpec { run_id, work, model, limits, cancel: services.stop.child_token() };
+        let spec =
+            RunSpec { run_id, work, model, limits, spending: Spending::of_root(), cancel: services.stop.child_token() };
         let started = launcher.start(&session, &owned, spec);
         let (store, cancel_timeout) = (Arc::clone(&services.store), services.settings.cancel_timeout);
         Ok(RunHandle { started, store, cancel_timeout, mode, archive: self.archive() })
@@ -269,14 +265,14 @@ impl Runtime {
 
     /// Variables whose values are not replaced where they turn up, since they are too short or too long.
     #[must_use]
-    pub fn keys_not_hidden(&self) -> &[String] {
-        self.0.services.redactor.secrets().ignored()
+    pub fn keys_not_hidden(&self) -> Vec<String> {
+        self.0.services.redactor.secrets().ignored().to_vec()
     }
 
     /// Variables whose values look like ordinary words, which are replaced wherever they stand.
     #[must_use]
-    pub fn keys_that_are_words(&self) -> &[String] {
-        self.0.services.redactor.secrets().ordinary()
+    pub fn keys_that_are_words(&self) -> Vec<String> {
+        self.0.services.redactor.secrets().ordinary().to_vec()
     }
 
     /// Stops all runs, then closes provider and store. Calling it again does nothing (API-7).
@@ -288,8 +284,7 @@ impl Runtime {
         let patience = services.settings.cancel_timeout + std::time::Duration::from_secs(5);
         let _ = tokio::time::timeout(patience, services.runs.wait()).await;
         let _ = tokio::time::timeout(patience, self.background_work()).await;
-        services.main_model.provider.close().await;
-        services.main_model.summariser.close().await;
+        services.models.close().await;
         if let Some(memory) = &services.memory {
             memory.close().await;
         }

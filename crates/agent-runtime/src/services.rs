@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use agent_protocol::{AgentDefinition, ErrorPayload};
 use agent_redact::SecretPatterns;
 use agent_store::{ArtifactWriter, SessionStore};
 use tokio_util::sync::CancellationToken;
@@ -10,9 +11,9 @@ use tokio_util::task::TaskTracker;
 use crate::broker::Broker;
 use crate::definitions::Definitions;
 use crate::memory::{Extractor, Memory};
+use crate::models::{Models, RunModel};
 use crate::raw::RawExchanges;
 use crate::redact::Redactor;
-use crate::run_spec::RunModel;
 use crate::settings::RuntimeSettings;
 use crate::sources::FixedPart;
 
@@ -21,8 +22,8 @@ pub(crate) struct Services {
     pub(crate) settings: Arc<RuntimeSettings>,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) artifacts: ArtifactWriter,
-    /// The model of the session's own agent, and of all who have none of their own.
-    pub(crate) main_model: Arc<RunModel>,
+    /// The models that runs ask.
+    pub(crate) models: Models,
     pub(crate) fixed: FixedPart,
     pub(crate) broker: Broker,
     /// The agent definitions there are.
@@ -43,4 +44,11 @@ pub(crate) struct Services {
     pub(crate) background: TaskTracker,
     /// Ends all of it.
     pub(crate) stop: CancellationToken,
+}
+
+impl Services {
+    /// The model that agents of this definition ask; the one of the session's own agent where it has none of its own.
+    pub(crate) fn model_for(&self, definition: Option<&AgentDefinition>) -> Result<Arc<RunModel>, ErrorPayload> {
+        self.models.of(definition)
+    }
 }

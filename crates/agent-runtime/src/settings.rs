@@ -7,17 +7,18 @@ use std::time::Duration;
 
 use agent_engine::{BudgetConfig, Compacting, Limits, ModelSettings};
 use agent_library::instructions::InstructionPlaces;
-use agent_llm::ProviderAdapter;
 use agent_policy::{PathRules, PolicySettings, ToolScope};
 use agent_protocol::AgentRole;
-use agent_redact::{KnownSecrets, SecretPatterns};
+use agent_redact::SecretPatterns;
 use agent_store::{ArtifactWriter, SessionArchive, SessionStore};
 use agent_tool::{Registry, Tool};
 
 use crate::broker::PermissionCallback;
 use crate::definitions::Definitions;
 use crate::memory::Memory;
+use crate::models::{ModelProfiles, RunModel};
 use crate::raw::RawExchanges;
+use crate::redact::SharedSecrets;
 use crate::task_settings::TaskSettings;
 
 /// Where the user's and the project's files are.
@@ -119,10 +120,10 @@ pub struct Ports {
     pub archive: Arc<dyn SessionArchive>,
     /// Where the files of artifacts are made.
     pub artifacts: ArtifactWriter,
-    /// The model server.
-    pub provider: Arc<dyn ProviderAdapter>,
-    /// The model server that summarises.
-    pub summariser: Arc<dyn ProviderAdapter>,
+    /// The model of the session's own agent, and of all who have none of their own.
+    pub model: RunModel,
+    /// The models of agent definitions.
+    pub profiles: Arc<dyn ModelProfiles>,
     /// What is remembered over sessions; nothing if that is switched off.
     pub memory: Option<Memory>,
     /// The tools there are.
@@ -132,7 +133,7 @@ pub struct Ports {
     /// What is known about paths.
     pub rules: Arc<PathRules>,
     /// Secret values that must not be stored or shown.
-    pub secrets: KnownSecrets,
+    pub secrets: SharedSecrets,
     /// What else looks like a secret: it is stored and not shown.
     pub patterns: SecretPatterns,
     /// Where the provider puts what travels; absent unless somebody debugs (PRV-14).

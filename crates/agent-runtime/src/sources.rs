@@ -15,8 +15,9 @@ use agent_tool::{RegisterError, Registry, Tool};
 
 use crate::blocks::block;
 use crate::context::{Offer, SystemParts, fixed_blocks};
+use crate::models::RunModel;
 use crate::redact::Redactor;
-use crate::run_spec::{RunModel, root_role};
+use crate::run_spec::root_role;
 use crate::settings::{ContextPlaces, RuntimeSettings};
 
 /// The tools that exist at one moment.

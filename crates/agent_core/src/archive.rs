@@ -70,7 +70,7 @@ pub fn open_tasks(location: &Location) -> Result<TaskArchive, BuildError> {
     let loaded = location.load_to_look(Environment::look())?;
     let settings = loaded.settings();
     // Keys of profiles that agent definitions bring along are masked where a log is written; they are not read for looking.
-    let secrets = settings.secrets(Vec::new())?;
+    let secrets = settings.secrets(&[])?.into();
     Ok(TaskLogs::new(&settings, secrets).of(&settings.places.project))
 }
 

@@ -15,7 +15,7 @@ pub use agent_protocol::event::{
     TaskLine, TaskReopened, TaskRunning, TaskStepBlocked, TaskStepCancelled, TaskStepClaimSkipped, TaskStepClaimed,
     TaskStepCompleted, TaskStepFailed, TaskStepLeaseExpired, TaskStepReady, TaskStepReopened, TaskStepStarted,
     TaskStepUpdated, TaskUpdated, TaskWalFailed, TaskWalReplayed, ToolCallDelta, ToolCompleted, ToolDenied, ToolFailed,
-    ToolProgress, ToolStarted, TornEnd, WindowBudgets, WorkerDispatchFailed, WorkerDispatched, event_index,
+    ToolProgress, ToolStarted, TornEnd, TreeUsage, WindowBudgets, WorkerDispatchFailed, WorkerDispatched, event_index,
     event_schemas,
 };
 pub use agent_protocol::{EventDraft, Timestamp};

@@ -52,6 +52,7 @@ mod adapters;
 mod definitions;
 mod environment;
 mod overrides;
+mod profiles;
 mod registry;
 mod settings;
 mod task_logs;

@@ -18,8 +18,8 @@ use agent_policy::{HostList, NetworkPolicy, PathRules, Places, PolicySettings};
 use agent_protocol::{Object, ToolChoice, path_text};
 use agent_redact::{KnownSecrets, SecretsError};
 use agent_runtime::{
-    BoardSettings, ChildSettings, ContextPlaces, CoreToolSettings, EventIds, MemorySettings, RuntimeSettings,
-    TaskSettings, WorkerPoolSettings, WorkerSettings, blocks, project_name,
+    BoardSettings, ChildSettings, ContextPlaces, CoreToolSettings, EventIds, MemorySettings, ModelServer, RunModel,
+    RuntimeSettings, TaskSettings, WorkerPoolSettings, WorkerSettings, blocks, project_name,
 };
 use agent_store::{Clock, StoreSettings};
 use agent_tool::ToolOverride;
@@ -151,12 +151,12 @@ impl Settings<'_> {
 
     /// Values that must never be stored or shown: those of every variable that the configuration names as holding a key, and of
     /// `more` (STO-10).
-    pub(crate) fn secrets(&self, more: Vec<String>) -> Result<KnownSecrets, SecretsError> {
+    pub(crate) fn secrets(&self, more: &[String]) -> Result<KnownSecrets, SecretsError> {
         let value = |name: &str| Environment::variable(name)?.into_string().ok();
         let mut names = self.config.key_variables();
         for name in more {
-            if !names.contains(&name) {
-                names.push(name);
+            if !names.contains(name) {
+                names.push(name.clone());
             }
         }
         KnownSecrets::new(
@@ -193,12 +193,31 @@ impl Settings<'_> {
         }
     }
 
-    /// When and how older turns are summarised (CMP-5, CMP-8).
-    fn compacting(&self, roles: &Roles) -> Compacting {
-        let (main, compact, settings) = (&self.config.model, &roles.compact, &self.config.compact);
+    /// A model as runs ask it.
+    pub(crate) fn run_model(
+        &self,
+        model: &ModelConfig,
+        roles: &Roles,
+        server: ModelServer,
+        summariser: ModelServer,
+    ) -> RunModel {
+        RunModel {
+            server,
+            summariser,
+            settings: model_settings(model),
+            budgets: self.budgets(model, roles),
+            compacting: self.compacting(model, roles),
+            price: model.price.as_ref().map(price),
+            model_retries: model_retries(model.retry.max_attempts),
+        }
+    }
+
+    /// When and how older turns of conversations with a model are summarised (CMP-5, CMP-8).
+    fn compacting(&self, model: &ModelConfig, roles: &Roles) -> Compacting {
+        let (compact, settings) = (&roles.compact, &self.config.compact);
         let ahead = settings.enabled && settings.auto_background;
-        let several = main.effective_parallel_requests() > 1;
-        let by = (!compact.same_model_as(main)).then(|| {
+        let several = model.effective_parallel_requests() > 1;
+        let by = (!compact.same_model_as(model)).then(|| {
             let system = blocks([AssetId::DefaultCompactAgent]);
             let told: u64 = system.blocks.iter().map(|block| block.token_count).sum();
             let output = compact.max_output_tokens.min(compact.context_window / 4);
@@ -209,6 +228,7 @@ impl Settings<'_> {
                 // Its tokenizer and its form of the text are not those that were estimated.
                 room: compact.context_window.saturating_sub(output + told + request) / 4 * 3,
                 max_output_tokens: output,
+                price: compact.price.as_ref().map(price),
             }
         });
         Compacting {
@@ -248,9 +268,9 @@ impl Settings<'_> {
         RuntimeSettings {
             project: self.places.project.clone(),
             model: model_settings(&config.model),
-            budgets: self.budgets(roles),
+            budgets: self.budgets(&config.model, roles),
             places: self.context_places(),
-            compacting: self.compacting(roles),
+            compacting: self.compacting(&config.model, roles),
             limits: self.limits(),
             cancel_timeout: Duration::from_millis(config.runtime.cancel_timeout_ms),
             children: ChildSettings {
@@ -314,11 +334,11 @@ impl Settings<'_> {
         }))
     }
 
-    fn budgets(&self, roles: &Roles) -> BudgetConfig {
+    fn budgets(&self, model: &ModelConfig, roles: &Roles) -> BudgetConfig {
         let config = self.config;
         BudgetConfig {
-            context_window: config.model.context_window,
-            max_output_tokens: config.model.max_output_tokens,
+            context_window: model.context_window,
+            max_output_tokens: model.max_output_tokens,
             reserve_output_tokens: config.context.reserve_output_tokens,
             dynamic_system: config.context.dynamic_system_budget,
             compact_reserve: config.compact.reserve_tokens,
@@ -334,12 +354,7 @@ impl Settings<'_> {
             model_retries: model_retries(self.config.model.retry.max_attempts),
             max_tokens: runtime.max_tokens,
             max_cost: runtime.max_cost,
-            price: self.config.model.price.as_ref().map(|price| Price {
-                input: price.input_per_million,
-                cache_read: price.cache_read_per_million.unwrap_or(price.input_per_million),
-                cache_write: price.cache_write_per_million.unwrap_or(price.input_per_million),
-                output: price.output_per_million,
-            }),
+            price: self.config.model.price.as_ref().map(price),
             ..Limits::default()
         }
     }
@@ -353,6 +368,15 @@ pub(crate) struct Roles {
     pub(crate) extract: ModelConfig,
     /// Chooses what is brought back.
     pub(crate) recall: ModelConfig,
+}
+
+fn price(price: &agent_config::Price) -> Price {
+    Price {
+        input: price.input_per_million,
+        cache_read: price.cache_read_per_million.unwrap_or(price.input_per_million),
+        cache_write: price.cache_write_per_million.unwrap_or(price.input_per_million),
+        output: price.output_per_million,
+    }
 }
 
 /// How often a reply that broke off is asked for again: no oftener than `max_attempts` allows, and never oftener than RUN-23 does.

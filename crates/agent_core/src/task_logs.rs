@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use agent_archive::TaskArchive;
 use agent_config::{PathValue, Places};
-use agent_redact::KnownSecrets;
+use agent_runtime::SharedSecrets;
 
 use crate::environment::resolved;
 use crate::settings::Settings;
@@ -14,17 +14,17 @@ use crate::settings::Settings;
 pub(crate) struct TaskLogs {
     wal_dir: PathValue,
     home: PathBuf,
-    secrets: KnownSecrets,
+    secrets: SharedSecrets,
 }
 
 impl TaskLogs {
-    pub(crate) fn new(settings: &Settings<'_>, secrets: KnownSecrets) -> Self {
+    pub(crate) fn new(settings: &Settings<'_>, secrets: SharedSecrets) -> Self {
         Self { wal_dir: settings.config.task.wal_dir.clone(), home: settings.places.home.clone(), secrets }
     }
 
     /// The Tasks of a project.
     pub(crate) fn of(&self, project: &Path) -> TaskArchive {
         let places = Places { home: self.home.clone(), project: project.to_owned() };
-        TaskArchive::new(resolved(&self.wal_dir.resolve(&places)), self.secrets.clone())
+        TaskArchive::new(resolved(&self.wal_dir.resolve(&places)), self.secrets.known())
     }
 }

@@ -142,6 +142,7 @@ pub(crate) fn describe(error: &ErrorPayload) -> String {
 
 #[cfg(test)]
 mod tests {
+    use agent_core::event::TreeUsage;
     use agent_core::model::Usage;
     use agent_core::runtime::Unanswered;
 
@@ -167,6 +168,7 @@ mod tests {
                 answer: None,
                 error: None,
                 usage,
+                tree: TreeUsage::default(),
                 turns: 1,
                 unanswered,
             })

@@ -6,6 +6,7 @@ use agent_core::event::{
     MemoryExtractionFailed, ModelFailed, ModelRetry, ResultKind, RunEnd,
 };
 use agent_core::message::Object;
+use agent_core::model::Usage;
 use agent_core::runtime::RunStatus;
 use agent_core::text::{escape_for_terminal, shorten};
 use agent_core::{EventType, RuntimeEvent};
@@ -233,17 +234,31 @@ pub(crate) fn one_line(text: &str) -> String {
     escape_for_terminal(&words).into_owned()
 }
 
-/// What a run took.
+/// What a run took; and together with the agents below it, if it had any.
 pub(crate) fn usage(end: &RunEnd, seconds: Option<f64>) -> String {
-    let usage = end.usage.as_ref();
-    let tokens = match (usage.and_then(|usage| usage.input_tokens), usage.and_then(|usage| usage.output_tokens)) {
-        (None, None) => "tokens unknown".to_owned(),
-        (input, output) => format!("{} tokens in, {} out", known(input), known(output)),
-    };
-    let about = if end.cost_is_estimate { "about " } else { "" };
-    let cost = end.cost.map(|cost| format!(", cost {about}{cost:.4}")).unwrap_or_default();
+    let own = tokens(end.usage.as_ref(), false);
     let time = seconds.map(|seconds| format!(", {seconds:.1} s")).unwrap_or_default();
-    format!("{}, {tokens}{cost}{time}", counted(end.turns.unwrap_or(0).into(), "turn"))
+    let turns = counted(end.turns.unwrap_or(0).into(), "turn");
+    let cost = cost(end.cost, end.cost_is_estimate);
+    let tree = end.tree.as_ref().map(|tree| {
+        let all = tokens(Some(&tree.usage), tree.is_estimate);
+        let children = counted(tree.children.into(), "child agent");
+        format!("; with {children}: {all}{}", self::cost(tree.cost, tree.is_estimate))
+    });
+    format!("{turns}, {own}{cost}{time}{}", tree.unwrap_or_default())
+}
+
+fn tokens(usage: Option<&Usage>, is_estimate: bool) -> String {
+    let about = if is_estimate { "about " } else { "" };
+    match (usage.and_then(|usage| usage.input_tokens), usage.and_then(|usage| usage.output_tokens)) {
+        (None, None) => "tokens unknown".to_owned(),
+        (input, output) => format!("{about}{} tokens in, {} out", known(input), known(output)),
+    }
+}
+
+fn cost(cost: Option<f64>, is_estimate: bool) -> String {
+    let about = if is_estimate { "about " } else { "" };
+    cost.map(|cost| format!(", cost {about}{cost:.4}")).unwrap_or_default()
 }
 
 fn known(count: Option<u64>) -> String {

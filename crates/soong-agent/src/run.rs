@@ -289,10 +289,10 @@ impl Face<'_> {
             return;
         }
         for name in agent.keys_not_hidden() {
-            self.view.note(&key_not_hidden(name));
+            self.view.note(&key_not_hidden(&name));
         }
         for name in agent.keys_that_are_words() {
-            self.view.note(&key_is_a_word(name));
+            self.view.note(&key_is_a_word(&name));
         }
         let problems = agent.file_problems();
         for problem in problems.iter().take(FILE_PROBLEMS) {
@@ -314,7 +314,11 @@ impl Face<'_> {
         }
     }
 
-    async fn ask(&mut self, (request, answer): Question) {
+    async fn ask(&mut self, (request, mut answer): Question) {
+        if answer.is_closed() {
+            // Its agent has ended before it was its turn.
+            return;
+        }
         self.view.settle();
         if let Some(decision) = self.channel.never_asked() {
             // The run may have been cancelled meanwhile; then nobody waits for it.
@@ -337,6 +341,11 @@ impl Face<'_> {
                 // Ctrl-C at the prompt is a denial and the end of the run (CLI-06 c).
                 self.view.output.ask("\n");
                 return self.cancel(number);
+            }
+            () = answer.closed() => {
+                self.view.output.ask("\n");
+                self.view.note("no answer is needed any more: the agent that asked was stopped");
+                return;
             }
             decision = reading.decision() => decision,
         };

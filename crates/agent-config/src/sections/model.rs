@@ -6,6 +6,9 @@ use crate::provider_options::ProviderOptions;
 use crate::schema::{count, millis, number, real, section, tokens};
 use crate::texts::{BASE_URL, Endpoint, KEY_ENV, NAME};
 
+/// The providers that ask the server at `base_url`, over HTTP.
+const OVER_HTTP: [&str; 3] = ["ollama", "openai", "anthropic"];
+
 section! {
     /// `[model]`: which model is asked, where and how. Profiles are laid over it.
     pub struct ModelConfig {
@@ -30,7 +33,9 @@ section! {
         /// Longest silence on an open stream. The first content may take longer: ten minutes from a server on this
         /// machine, two from another, or this value if it is more.
         timeout_ms: u64 = 60_000, millis(1);
-        /// Requests the server works on at the same time. Not set: 1 for a server on this machine, else 4.
+        /// Requests that are made to the server at the same time; further ones wait their turn, which counts against no time
+        /// limit. It holds for everything that asks this server: child agents, summaries, memories, profiles; where their
+        /// numbers differ, the smallest counts. Not set: 1 for a server on this machine, else 4.
         parallel_requests: Option<u32> = None, count(1, 256, "requests");
         /// Allows a key over plain http to another machine.
         allow_insecure: bool = false;
@@ -80,6 +85,15 @@ impl ModelConfig {
     #[must_use]
     pub fn effective_parallel_requests(&self) -> u32 {
         self.parallel_requests.unwrap_or(if self.is_loopback() { 1 } else { 4 })
+    }
+
+    /// The server behind it: models with the same one share its places ([`Self::effective_parallel_requests`]). One server may
+    /// speak several protocols under paths of their own, as Ollama does. What a provider of the embedding program makes of
+    /// `base_url` is not known; its models are told apart from all others.
+    #[must_use]
+    pub fn server(&self) -> String {
+        let at = Endpoint::of(&self.base_url).map_or_else(|| self.base_url.clone(), |endpoint| endpoint.server);
+        if OVER_HTTP.contains(&self.provider.as_str()) { at } else { format!("{} at {at}", self.provider) }
     }
 
     /// True if a request to `other` reaches the same model, run by the same server in the same way, so that what one of them

@@ -17,7 +17,7 @@ fn exchange() -> Exchange {
         provider_options: Object::new(),
         metadata: Object::new(),
     };
-    Exchange::new("compact", request)
+    Exchange::new("compact", request, None)
 }
 
 fn start() -> Input {

@@ -37,7 +37,7 @@ impl Run {
             let error = errors::max_turns(self.limits.max_turns);
             return self.conclude(EndReason::MaxTurns, Some(error), out);
         }
-        if let Some(error) = self.limits.over_budget(&self.spent) {
+        if let Some(error) = self.limits.over_budget(&self.spent, &self.others.others) {
             return self.conclude(EndReason::Failed, Some(error), out);
         }
         self.note_epoch(&sources);
@@ -72,8 +72,9 @@ impl Run {
                 let number = self.counts.request.next();
                 self.counts.request = number;
                 let tokens = report.message_tokens;
-                self.phase =
-                    Phase::Streaming { estimated: report.message_tokens + report.tail_tokens + report.system_tokens };
+                let estimated = report.message_tokens + report.tail_tokens + report.system_tokens;
+                self.counts.estimated = estimated;
+                self.phase = Phase::Streaming { estimated };
                 let call_id_prefix = self.run_id.tool_call(self.counts.calls);
                 request.metadata = request_metadata(&call_id_prefix);
                 let built =

@@ -367,7 +367,9 @@ impl Run {
             Ok(compacted) => {
                 self.usage.add(&compacted.reply.usage);
                 let prompt = self.calibration.apply(current.estimated);
-                self.spent.add(prompt, true, &compacted.reply);
+                let by = self.sources.as_ref().and_then(|sources| sources.compacting.by.as_ref());
+                let price = by.map_or(self.limits.price, |by| by.price);
+                self.spent.add(prompt, true, &compacted.reply, price.as_ref());
                 current.ready = Some(compacted);
             }
             Err(error) => self.give_up_job(&error, out),

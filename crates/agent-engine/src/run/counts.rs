@@ -8,6 +8,8 @@ pub(super) struct Counts {
     pub(super) nodes: u64,
     pub(super) calls: u64,
     pub(super) request: RequestNo,
+    /// Tokens of that request's prompt, as estimated.
+    pub(super) estimated: u64,
     pub(super) job: JobNo,
     /// In a row.
     pub(super) continuations: u32,

@@ -161,14 +161,14 @@ impl Run {
 
     fn last_event(&self, end: EndReason, error: Option<&ErrorPayload>) -> EventDraft {
         let completed = end == EndReason::Completed;
-        let price = self.limits.price.as_ref().filter(|_| completed);
-        let cost = price.map(|price| price.of(self.spent.usage()));
+        let cost = self.spent.cost();
         let ended = RunEnd {
             end_reason: Some(end),
             turns: Some(self.counts.turns),
             usage: Some(self.usage.clone()),
             cost,
             cost_is_estimate: cost.is_some() && self.spent.is_estimate(),
+            tree: Some(self.tree_usage()).filter(|tree| tree.children > 0),
             answer_node_ids: completed.then(|| self.answer.clone()),
             estimates: self.estimates.report(self.calibration.ratio()),
             error: error.cloned(),

@@ -1,5 +1,6 @@
 //! What refusals, counts and the size of what was said teach a run.
 
+use crate::Price;
 use agent_protocol::{
     ContextBuilt, ErrorCode, ErrorPayload, EventPayload, EventType, ModelCompleted, ModelFault, NodeType, Reply,
     StopKind, StopReason, ToolCall, ToolResultBlock,

@@ -26,6 +26,7 @@ mod types;
 
 use std::sync::Arc;
 
+use agent_protocol::event::TreeUsage;
 use agent_protocol::{
     ContentBlock, EventDraft, LoopStarted, MessageCreated, NodeDraft, NodeId, NodeType, Object, Role, RunId, RunMode,
     RunPatch, RunStatus, ToolCallId, Usage,
@@ -50,10 +51,10 @@ use counts::Counts;
 use epoch::Epoch;
 use estimates::Estimates;
 use job::Job;
-pub use limits::{Limits, Price};
+pub use limits::{Limits, OthersSpent};
 use progress::Progress;
 use prompt_counts::PromptCounts;
-use spent::Spent;
+pub(crate) use spent::Spent;
 pub use state::Run;
 use state::{Drain, Out, Phase};
 pub use types::{CompactMode, Compacted, Effect, Input, Target, Verdict, Write};
@@ -81,6 +82,7 @@ impl Run {
             counts: Counts::default(),
             usage: Usage::default(),
             spent: Spent::default(),
+            others: OthersSpent::default(),
             answer: Vec::new(),
             answer_rule: None,
             answer_is_off: false,
@@ -204,6 +206,25 @@ impl Run {
     #[must_use]
     pub fn usage(&self) -> &Usage {
         &self.usage
+    }
+
+    /// What its requests used so far, with estimates where the provider counts nothing, and what that cost.
+    #[must_use]
+    pub fn spent(&self) -> TreeUsage {
+        self.spent.told()
+    }
+
+    /// Learns what the other runs of its tree have used. It may be told at any time; what it heard last counts.
+    pub fn hear_of(&mut self, others: OthersSpent) {
+        self.others = others;
+    }
+
+    /// What it and those below it used.
+    #[must_use]
+    pub fn tree_usage(&self) -> TreeUsage {
+        let mut all = self.spent();
+        all.add(&self.others.below);
+        all
     }
 
     /// Turns so far.

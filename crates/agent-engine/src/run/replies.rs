@@ -30,7 +30,8 @@ impl Run {
             Phase::Streaming { estimated } => {
                 self.usage.add(&reply.usage);
                 let verdict = self.judge_count(estimated, &reply);
-                self.spent.add(self.calibration.apply(estimated), verdict != Verdict::Odd, &reply);
+                let prompt = self.calibration.apply(estimated);
+                self.spent.add(prompt, verdict != Verdict::Odd, &reply, self.limits.price.as_ref());
                 if verdict == Verdict::Halved && self.cut_prompt(estimated, &reply, out) {
                     return;
                 }
@@ -308,9 +309,7 @@ impl Run {
             return self.on_partial(request, partial, out);
         }
         let Phase::Streaming { estimated } = self.phase else { return };
-        if let Some(partial) = partial.as_ref().filter(|partial| !partial.content.is_empty()) {
-            self.spent.add(self.calibration.apply(estimated), true, partial);
-        }
+        self.spend_on_part(partial.as_ref());
         match fault {
             ModelFault::Overflow => {
                 // Only where the window was full in the middle of an answer.
@@ -371,11 +370,22 @@ impl Run {
         if drain.open != Some(Target::Model(request)) {
             return;
         }
-        if !drain.store_gone {
+        let store_gone = drain.store_gone;
+        self.spend_on_part(partial.as_ref());
+        if !store_gone {
             self.note_what_was_shown(partial.as_ref());
             self.store_partial(partial, "aborted", out);
         }
         self.drained(&Target::Model(request), out);
+    }
+
+    /// What a request used that came to no more than this part of a reply.
+    fn spend_on_part(&mut self, partial: Option<&Reply>) {
+        if let Some(partial) = partial.filter(|partial| !partial.content.is_empty()) {
+            self.usage.add(&partial.usage);
+            let prompt = self.calibration.apply(self.counts.estimated);
+            self.spent.add(prompt, true, partial, self.limits.price.as_ref());
+        }
     }
 
     /// Kept for inspection: not active, not on the path, in no prompt (RUN-8).

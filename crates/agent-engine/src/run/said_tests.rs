@@ -1,5 +1,6 @@
 //! What was said and is no answer: in place of a call, beside one, before the answer broke off; and what it cost.
 
+use crate::Price;
 use agent_protocol::EventType;
 
 use super::script_testing::{Script, check};

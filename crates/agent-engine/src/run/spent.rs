@@ -1,22 +1,26 @@
 //! What the requests of a run used, for its limits (DEC-18): the provider's counts, and estimates where it counts nothing
 //! or what cannot be the count.
 
+use agent_protocol::event::TreeUsage;
 use agent_protocol::{Reply, Usage};
 
 use super::prompt_counts::is_tiny;
+use crate::price::Price;
 use crate::tokens::TokenCounter;
 
-/// Tokens so far.
+/// Tokens so far, and what they cost.
 #[derive(Debug, Default)]
-pub(super) struct Spent {
+pub(crate) struct Spent {
     usage: Usage,
+    /// Of the requests to models with a price.
+    cost: Option<f64>,
     is_estimate: bool,
 }
 
 impl Spent {
     /// A request came to this reply, or to the part of it that arrived. `prompt` is the estimate of the prompt. `is_counted`: nothing
-    /// else speaks against the server's count of it.
-    pub(super) fn add(&mut self, prompt: u64, is_counted: bool, reply: &Reply) {
+    /// else speaks against the server's count of it. `price` is that of the model that was asked.
+    pub(crate) fn add(&mut self, prompt: u64, is_counted: bool, reply: &Reply, price: Option<&Price>) {
         let mut used = reply.usage.clone();
         // Servers that count nothing leave the fields out, or say 0.
         let counted = |tokens: Option<u64>| tokens.filter(|tokens| *tokens > 0);
@@ -33,11 +37,20 @@ impl Spent {
         used.input_tokens = Some(input);
         used.output_tokens = Some(output);
         used.total_tokens = Some(total.unwrap_or(0).max(input.saturating_add(output)));
+        if let Some(price) = price {
+            self.cost = Some(self.cost.unwrap_or(0.0) + price.of(&used));
+        }
         self.usage.add(&used);
     }
 
-    pub(super) fn usage(&self) -> &Usage {
-        &self.usage
+    /// As a part of a tree's sum.
+    pub(crate) fn told(&self) -> TreeUsage {
+        TreeUsage { children: 0, usage: self.usage.clone(), cost: self.cost, is_estimate: self.is_estimate }
+    }
+
+    /// In the prices of the models that were asked; absent where none has one.
+    pub(super) fn cost(&self) -> Option<f64> {
+        self.cost
     }
 
     /// Whether any of it is our own estimate.
@@ -60,8 +73,9 @@ mod tests {
             100,
             true,
             &Reply { content, usage, stop: StopReason::new(StopKind::EndTurn), metadata: Object::new() },
+            None,
         );
-        let sum = spent.usage();
+        let sum = spent.told().usage;
         (sum.input_tokens.unwrap(), sum.output_tokens.unwrap(), sum.total_tokens.unwrap(), spent.is_estimate())
     }
 
@@ -85,8 +99,8 @@ mod tests {
             (false, (Some(5_000), Some(400), None), (8_000, 400, 8_400, true)),
         ] {
             let mut spent = Spent::default();
-            spent.add(8_000, is_counted, &reply(counts.0, counts.1, counts.2));
-            let sum = spent.usage();
+            spent.add(8_000, is_counted, &reply(counts.0, counts.1, counts.2), None);
+            let sum = spent.told().usage;
             let found = (sum.input_tokens.unwrap(), sum.output_tokens.unwrap(), sum.total_tokens.unwrap());
             let (input, output, total, is_estimate) = expected;
             assert_eq!((found, spent.is_estimate()), ((input, output, total), is_estimate), "{is_counted} {counts:?}");

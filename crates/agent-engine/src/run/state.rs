@@ -10,7 +10,7 @@ use super::counts::Counts;
 use super::epoch::Epoch;
 use super::estimates::Estimates;
 use super::job::Job;
-use super::limits::Limits;
+use super::limits::{Limits, OthersSpent};
 use super::progress::Progress;
 use super::prompt_counts::PromptCounts;
 use super::spent::Spent;
@@ -47,6 +47,8 @@ pub struct Run {
     pub(super) usage: Usage,
     /// The same with estimates where the provider counts nothing.
     pub(super) spent: Spent,
+    /// What other runs of the tree have used.
+    pub(super) others: OthersSpent,
     /// Assistant nodes the answer is made of: more than one after a continuation.
     pub(super) answer: Vec<NodeId>,
     /// What an answer has to be, if it has to be something.

@@ -13,8 +13,8 @@ use agent_store::Write;
 
 use super::instructions::{InstructionFiles, shown};
 use crate::blocks::{block, fingerprint, packaged};
+use crate::models::RunModel;
 use crate::redact::Redactor;
-use crate::run_spec::RunModel;
 use crate::settings::RuntimeSettings;
 
 /// What the frame around an instruction file costs, in tokens, beside its path.

@@ -143,6 +143,7 @@ impl CallWorkers {
         let take = |worker: &Worker| self.workers().take(&worker.agent_id);
         let (worker, busy, selection_reason) = choose(&wanted, &of_pool, take)?;
         let definition = services.definitions.find(&worker.definition_id)?;
+        let model = self.children.model_for(AgentRole::Worker, &definition)?;
         let living = self.children.children.count()?;
         let run_id = fresh_id(RunId::PREFIX, RunId::parse);
         busy.with(&run_id);
@@ -163,7 +164,9 @@ impl CallWorkers {
             role: AgentRole::Worker,
             seed: Seed::Fresh,
             task,
+            name: Some(worker.worker_id.clone()),
             definition,
+            model,
             allowed_tools: allowed_tools.or_else(|| worker.tools.clone()),
             worker: Some(Sent {
                 run_id: run_id.clone(),

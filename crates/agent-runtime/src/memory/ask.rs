@@ -53,7 +53,7 @@ impl MemoryModel {
             provider_options: self.settings.provider_options.clone(),
             metadata,
         };
-        let answer = reply(&*self.provider, request, cancel).await;
+        let answer = reply(&self.server, request, cancel).await;
         answer.map_err(|(fault, error)| Unanswered { fault, error })
     }
 }

@@ -218,7 +218,7 @@ impl Inner {
     }
 
     async fn apply(&self, decided: Decided) -> Result<Applied, ErrorPayload> {
-        let (memory, patterns, secrets) = (self.memory.clone(), self.patterns.clone(), self.redactor.secrets().clone());
+        let (memory, patterns, secrets) = (self.memory.clone(), self.patterns.clone(), self.redactor.secrets());
         let is_secret = move |text: &str| patterns.redact(text).hit || secrets.redact(text).hit;
         let write = spawn_blocking(move || apply(&memory, decided, is_secret));
         let broke_off =

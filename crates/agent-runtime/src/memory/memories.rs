@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use agent_engine::{ModelSettings, TokenCounter};
 use agent_library::memory::{MemoryCategory, MemoryError, MemoryListing, MemoryStore, Rendered, render_catalog};
-use agent_llm::ProviderAdapter;
 use tokio::task::spawn_blocking;
+
+use crate::model_server::ModelServer;
 
 /// Plain values that memories are kept by.
 #[derive(Debug, Clone)]
@@ -39,7 +40,7 @@ pub struct MemorySettings {
 #[derive(Clone)]
 pub struct MemoryModel {
     /// Its server.
-    pub provider: Arc<dyn ProviderAdapter>,
+    pub server: ModelServer,
     /// How it is asked.
     pub settings: ModelSettings,
     /// Tokens.
@@ -51,7 +52,7 @@ pub struct MemoryModel {
 impl fmt::Debug for MemoryModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryModel")
-            .field("provider", &self.provider.key())
+            .field("server", &self.server)
             .field("settings", &self.settings)
             .finish_non_exhaustive()
     }
@@ -103,8 +104,8 @@ impl Memory {
 
     /// Ends what is asked of the models' servers.
     pub(crate) async fn close(&self) {
-        self.0.extract.provider.close().await;
-        self.0.recall.provider.close().await;
+        self.0.extract.server.adapter().close().await;
+        self.0.recall.server.adapter().close().await;
     }
 
     pub(super) fn extract(&self) -> &MemoryModel {

@@ -13,10 +13,11 @@ use agent_runtime::{WorkerPoolError, WorkerPoolSettings, check_budgets, check_wo
 
 use super::hooks::{near_hooks, refuse_hooks};
 use super::location::Location;
-use crate::adapters::Adapters;
-use crate::definitions::{definitions, key_variables};
+use crate::adapters::{Adapters, Gates, RoleAdapters};
+use crate::definitions::definitions;
 use crate::environment::Environment;
 use crate::error::BuildError;
+use crate::profiles::{Profiles, Sources};
 use crate::registry::{budgets, registry};
 
 /// What a look at the configuration found.
@@ -74,18 +75,26 @@ pub fn template() -> &'static str {
 /// # Errors
 /// Everything `build` would refuse before it opens the session store.
 pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
-    let loaded = location.load_to_look(Environment::look())?;
+    let loaded = Arc::new(location.load_to_look(Environment::look())?);
     refuse_hooks(&loaded.config, &loaded.places.home)?;
     let settings = loaded.settings();
     let model = &loaded.config.model;
     let (roles, providers) = (settings.roles()?, SharedProviders::from(ProviderRegistry::with_builtin()));
-    let memory = Adapters::new(&settings, &providers, None).of_roles(&roles)?.memory;
+    let gates = Gates::default();
+    let mut adapters = Adapters::new(&settings, &providers, None, &gates);
+    let RoleAdapters { summaries, memory, .. } = adapters.of_roles(&roles)?;
+    let made = adapters.into_made();
     let rules = Arc::new(settings.rules()?);
     let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), &[])?;
     let runtime = settings.runtime(&roles);
     let budgets = budgets(&runtime, &tools, &loaded.origin, RunMode::Normal)?;
-    let definitions = definitions(&loaded.places.home, &loaded.config, &tools)?;
-    let secrets = settings.secrets(key_variables(&loaded.config, &definitions))?;
+    let on = |is_on: bool, model: &ModelConfig| is_on.then(|| model.name.clone());
+    let summarised_by = on(loaded.config.compact.enabled, &roles.compact);
+    let remembered_by = on(loaded.config.memory.enabled, &roles.extract);
+    let sources = Sources { providers, raw: None, roles, summaries, made, gates };
+    let profiles = Profiles::new(Arc::clone(&loaded), sources)?;
+    let definitions = definitions(&loaded, &profiles, &tools)?;
+    let secrets = profiles.secrets().known();
     let pools = runtime.worker_pools.iter();
     let worker_ids = |pool: &WorkerPoolSettings| pool.workers.iter().map(|worker| worker.worker_id.clone()).collect();
     let places = settings.context_places();
@@ -94,10 +103,9 @@ pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
     let of_skills = skills.problems().iter().map(ToString::to_string);
     let near_hooks = near_hooks(&loaded.config, &loaded.places.home);
     let file_problems = near_hooks.into_iter().chain(instructions.problems()).chain(of_skills).collect();
-    let on = |is_on: bool, model: &ModelConfig| is_on.then(|| model.name.clone());
     Ok(ConfigReport {
-        summaries: on(loaded.config.compact.enabled, &roles.compact),
-        memory: on(loaded.config.memory.enabled, &roles.extract),
+        summaries: summarised_by,
+        memory: remembered_by,
         instruction_files: instructions.entries().len(),
         skills: skills.entries().len(),
         agent_definitions: definitions.list(&|name| unavailable_to_children(&runtime, &tools, name)),

@@ -6,7 +6,7 @@ use agent_llm::{ProviderRegistry, SharedProviders};
 use futures::future::join_all;
 
 use super::location::Location;
-use crate::adapters::Adapters;
+use crate::adapters::{Adapters, Gates};
 use crate::environment::Environment;
 use crate::error::BuildError;
 
@@ -46,7 +46,8 @@ pub async fn reach_servers(location: &Location) -> Result<Vec<ServerReport>, Bui
     let loaded = location.load_to_look(Environment::look())?;
     let settings = loaded.settings();
     let (roles, providers) = (settings.roles()?, SharedProviders::from(ProviderRegistry::with_builtin()));
-    let mut adapters = Adapters::new(&settings, &providers, None);
+    let gates = Gates::default();
+    let mut adapters = Adapters::new(&settings, &providers, None, &gates);
     adapters.main()?;
     if loaded.config.compact.enabled {
         adapters.summaries(&roles)?;
@@ -63,7 +64,7 @@ pub async fn reach_servers(location: &Location) -> Result<Vec<ServerReport>, Bui
         }
     }
     let asked = servers.into_iter().map(async |(server, adapter)| {
-        let reached = match tokio::time::timeout(LIMIT, adapter.reach()).await {
+        let reached = match tokio::time::timeout(LIMIT, adapter.adapter().reach()).await {
             Ok(None) => Reached::NotAsked,
             Ok(Some(Ok(status))) => Reached::Answered(status),
             Ok(Some(Err(error))) => Reached::Failed(error.to_string()),

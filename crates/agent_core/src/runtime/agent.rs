@@ -7,7 +7,6 @@ use agent_archive::{
     Archive, ArchiveError, ArtifactCleanup, CleanupResult, FoundSessions, Replay, RunInspection, SessionListing,
     TaskCleanup, TurnInspection,
 };
-use agent_config::Config;
 use agent_llm::{ProviderError, ProviderFactory, SharedProviders};
 use agent_policy::{DefinitionError, Named};
 use agent_protocol::{
@@ -19,8 +18,8 @@ use agent_store::{DamagedSession, DeletedArtifacts, DeletedSession, SessionFilte
 use agent_tool::{CallContext, FnTool, HandlerReply, RegisterError, Tool};
 use futures::FutureExt;
 
-use crate::definitions::check_profile;
 use crate::overrides::Overrides;
+use crate::profiles::Profiles;
 use crate::task_logs::TaskLogs;
 
 /// Runs an agent on one project folder. Dropping it without [`close`](Self::close) leaves no process and loses nothing that
@@ -34,8 +33,8 @@ pub struct AgentRuntime {
     pub(super) archive: Archive,
     /// The providers that adapters are built from; more may be registered at any time.
     pub(super) providers: SharedProviders,
-    /// Which model profiles definitions may name.
-    pub(super) config: Arc<Config>,
+    /// The models that definitions may have.
+    pub(super) profiles: Arc<Profiles>,
     /// Files that are nearly the one of hooks, one line each.
     pub(super) near_hooks: Arc<[String]>,
     /// Where the logs of Tasks are.
@@ -58,8 +57,8 @@ impl AgentRuntime {
 
     /// Adds a provider, for agents that start from now on with a model profile of their own that names its key. The runs of
     /// the user ask the configured model, whose provider is chosen when the runtime is built
-    /// ([`AgentRuntimeBuilder::register_provider`](crate::runtime::AgentRuntimeBuilder::register_provider)). Child agents ask
-    /// their parent's model in this version, so nothing asks such a provider yet.
+    /// ([`AgentRuntimeBuilder::register_provider`](crate::runtime::AgentRuntimeBuilder::register_provider)). The definition of such
+    /// an agent is registered after its provider.
     ///
     /// # Errors
     /// If the key is taken.
@@ -72,11 +71,11 @@ impl AgentRuntime {
     ///
     /// # Errors
     /// [`DefinitionError`]: an id that is taken, an override of what is not there or may not be replaced, a field that is not as it
-    /// has to be. Then nothing has changed.
+    /// has to be, such as a model profile that no provider takes. Then nothing has changed.
     pub fn register_agent_definition(&self, definition: AgentDefinition) -> Result<(), DefinitionError> {
         let definition = AgentDefinition { source: DefinitionSource::Code, ..definition };
         let is_tool = |name: &str| self.inner.knows_tool(name);
-        let model_profile = |profile: &ModelProfile| check_profile(&self.config, profile);
+        let model_profile = |profile: &ModelProfile| self.profiles.check(profile);
         self.inner.definitions().register(definition, &Named { is_tool: &is_tool, model_profile: &model_profile })
     }
 
@@ -270,14 +269,14 @@ impl AgentRuntime {
     /// Variables named as holding a key whose values are not replaced where they turn up, since they are too short or too long
     /// (STO-10).
     #[must_use]
-    pub fn keys_not_hidden(&self) -> &[String] {
+    pub fn keys_not_hidden(&self) -> Vec<String> {
         self.inner.keys_not_hidden()
     }
 
     /// Variables named as holding a key whose values look like ordinary words. They are replaced wherever they turn up, also where the
     /// word means something else.
     #[must_use]
-    pub fn keys_that_are_words(&self) -> &[String] {
+    pub fn keys_that_are_words(&self) -> Vec<String> {
         self.inner.keys_that_are_words()
     }
 

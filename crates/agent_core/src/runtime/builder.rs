@@ -8,17 +8,18 @@ use agent_code::clear_drafts;
 use agent_llm::{ProviderError, ProviderFactory, ProviderRegistry, SharedProviders};
 use agent_protocol::RunMode;
 use agent_redact::SecretPatterns;
-use agent_runtime::{PermissionCallback, Ports, RawExchanges, Runtime, RuntimeSettings};
+use agent_runtime::{PermissionCallback, Ports, RawExchanges, RunModel, Runtime, RuntimeSettings};
 use agent_store::{ArtifactWriter, SqliteStore};
 use agent_tool::{Tool, ToolRegistry};
 
 use super::agent::AgentRuntime;
-use crate::adapters::{Adapters, RoleAdapters};
+use crate::adapters::{Adapters, Gates, RoleAdapters};
 use crate::config::hooks::{near_hooks, refuse_hooks};
 use crate::config::location::{ConfigSource, Location};
-use crate::definitions::{definitions, key_variables};
+use crate::definitions::definitions;
 use crate::environment::Environment;
 use crate::error::BuildError;
+use crate::profiles::{Profiles, Sources};
 use crate::registry::{budgets, registry};
 use crate::task_logs::TaskLogs;
 
@@ -148,15 +149,17 @@ impl AgentRuntimeBuilder {
     /// # Errors
     /// [`BuildError`] says what is wrong and what to do. A half-open runtime is never returned.
     pub async fn build(self) -> Result<AgentRuntime, BuildError> {
-        let loaded = self.location.load(Environment::look())?;
+        let loaded = Arc::new(self.location.load(Environment::look())?);
         refuse_hooks(&loaded.config, &loaded.places.home)?;
         let near_hooks = near_hooks(&loaded.config, &loaded.places.home).into();
         let settings = loaded.settings();
         let providers = SharedProviders::from(self.providers.unwrap_or_else(ProviderRegistry::with_builtin));
         let raw = self.debug.then(RawExchanges::new);
         let roles = settings.roles()?;
-        let RoleAdapters { main: provider, summaries: summariser, memory } =
-            Adapters::new(&settings, &providers, raw.as_ref()).of_roles(&roles)?;
+        let gates = Gates::default();
+        let mut adapters = Adapters::new(&settings, &providers, raw.as_ref(), &gates);
+        let RoleAdapters { main, summaries, memory } = adapters.of_roles(&roles)?;
+        let made = adapters.into_made();
         let rules = Arc::new(settings.rules()?);
         let overrides = settings.overrides();
         let tools = registry(&settings, &rules, &overrides, memory.as_ref(), &self.tools)?;
@@ -164,8 +167,14 @@ impl AgentRuntimeBuilder {
             RuntimeSettings { permission_timeout: self.permission_timeout, ..settings.runtime(&roles) };
         runtime_settings.compacting.at_end &= !self.short_lived;
         budgets(&runtime_settings, &tools, &loaded.origin, RunMode::Normal)?;
-        let definitions = definitions(&loaded.places.home, &loaded.config, &tools)?;
-        let secrets = settings.secrets(key_variables(&loaded.config, &definitions))?;
+        let model = RunModel {
+            compacting: runtime_settings.compacting.clone(),
+            ..settings.run_model(&loaded.config.model, &roles, main, summaries.clone())
+        };
+        let sources = Sources { providers: providers.clone(), raw: raw.clone(), roles, summaries, made, gates };
+        let profiles = Arc::new(Profiles::new(Arc::clone(&loaded), sources)?);
+        let definitions = definitions(&loaded, &profiles, &tools)?;
+        let secrets = profiles.secrets().clone();
         let task_logs = TaskLogs::new(&settings, secrets.clone());
         let patterns = SecretPatterns::new()?;
         let store = Arc::new(SqliteStore::open(settings.store()).await?);
@@ -174,8 +183,8 @@ impl AgentRuntimeBuilder {
             archive: Arc::clone(&store) as _,
             store,
             artifacts: ArtifactWriter::new(settings.sessions_dir()),
-            provider,
-            summariser,
+            model,
+            profiles: Arc::clone(&profiles) as _,
             memory,
             tools,
             definitions,
@@ -187,8 +196,7 @@ impl AgentRuntimeBuilder {
         };
         let inner = Runtime::new(runtime_settings, ports);
         let (archive, overrides) = (inner.archive(), Arc::new(overrides));
-        let config = Arc::new(loaded.config);
-        Ok(AgentRuntime { archive, inner, overrides, providers, config, near_hooks, task_logs })
+        Ok(AgentRuntime { archive, inner, overrides, providers, profiles, near_hooks, task_logs })
     }
 }
 

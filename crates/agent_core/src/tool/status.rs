@@ -9,7 +9,7 @@ use agent_policy::{Facts, Grants, Verdict, Withheld, decide};
 use agent_protocol::{AgentRole, ToolDefinition, ToolDescriptor, ToolRequirement};
 use agent_runtime::MemorySettings;
 
-use crate::adapters::Adapters;
+use crate::adapters::{Adapters, Gates};
 use crate::config::location::Location;
 use crate::environment::Environment;
 use crate::error::BuildError;
@@ -37,7 +37,7 @@ pub fn inspect(location: &Location) -> Result<Vec<ToolStatus>, BuildError> {
     let settings = loaded.settings();
     let rules = Arc::new(settings.rules()?);
     let (roles, providers) = (settings.roles()?, SharedProviders::from(ProviderRegistry::with_builtin()));
-    let memory = Adapters::new(&settings, &providers, None).memory(&roles)?;
+    let memory = Adapters::new(&settings, &providers, None, &Gates::default()).memory(&roles)?;
     let tools = registry(&settings, &rules, &settings.overrides(), memory.as_ref(), &[])?;
     let has_skills = !SkillCatalog::scan(&settings.context_places().skills_dir).entries().is_empty();
     let has_memories = settings.memory().is_some_and(|memory| has_memories(&memory));

@@ -7,7 +7,7 @@ use agent_protocol::{AgentRole, ToolOrigin, contract_tool};
 use agent_testkit::TestHome;
 use agent_tool::{Registry, Tool, reference};
 
-use crate::adapters::Adapters;
+use crate::adapters::{Adapters, Gates};
 use crate::environment::Environment;
 use crate::overrides::Overrides;
 use crate::registry::registry;
@@ -90,7 +90,8 @@ fn packaged_tools(home: &TestHome) -> Registry<Arc<dyn Tool>> {
     let settings = Settings { config: &config, places, environment: &environment, database: None };
     let rules = Arc::new(settings.rules().unwrap());
     let providers = SharedProviders::from(ProviderRegistry::with_builtin());
-    let memory = Adapters::new(&settings, &providers, None).memory(&settings.roles().unwrap()).unwrap();
+    let memory =
+        Adapters::new(&settings, &providers, None, &Gates::default()).memory(&settings.roles().unwrap()).unwrap();
     registry(&settings, &rules, &Overrides::default(), memory.as_ref(), &[]).unwrap()
 }
 

@@ -18,6 +18,7 @@ mod facade;
 mod house;
 mod inspect;
 mod instructions;
+mod limits_of_the_tree;
 mod memory;
 mod orchestrator;
 mod permissions;

@@ -38,7 +38,14 @@ impl World {
     }
 
     pub(crate) fn configure(&self, extra: &str) {
-        self.home.write_config(&self.server.base_url(self.protocol), self.protocol.provider(), extra);
+        // Actors wait for one another in the middle of their answers: the one place of a server on this machine would not do.
+        let places = if extra.contains("\"actors\"") && !extra.contains("parallel_requests") {
+            "model.parallel_requests = 16\n"
+        } else {
+            ""
+        };
+        let extra = format!("{places}{extra}");
+        self.home.write_config(&self.server.base_url(self.protocol), self.protocol.provider(), &extra);
     }
 
     pub(crate) fn builder(&self) -> AgentRuntimeBuilder {

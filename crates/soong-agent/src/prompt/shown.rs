@@ -5,7 +5,9 @@
 //! label before each fact, and a row with `:` in place of either goes on with the one above.
 
 use agent_core::PermissionRequest;
+use agent_core::id::AgentId;
 use agent_core::permission::path_from_text;
+use agent_core::session::AgentRole;
 use agent_core::text::{escape_for_terminal, quote_name, shown_path};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -66,7 +68,7 @@ fn facts(request: &PermissionRequest) -> Vec<(&'static str, String)> {
     facts.extend(request.network_host.as_deref().map(|host| ("host", short(host))));
     facts.push(("in", path(&request.cwd)));
     if let Some(parent) = &request.parent_agent_id {
-        facts.push(("asks", short(&format!("{} {} of {parent}", request.agent_role.as_str(), request.agent_id))));
+        facts.push(("asks", who_asks(request, parent)));
     }
     for (name, said) in request.hook_summary.iter().flatten() {
         let said = said.as_str().map_or_else(|| said.to_string(), str::to_owned);
@@ -78,6 +80,19 @@ fn facts(request: &PermissionRequest) -> Vec<(&'static str, String)> {
         facts.push(("!", format!("not shown whole; left out above: {missing}")));
     }
     facts
+}
+
+/// Which child agent asks, and whose child it is.
+fn who_asks(request: &PermissionRequest, parent: &AgentId) -> String {
+    let told = |key| request.metadata.get(key).and_then(|told| told.as_str());
+    let role = match request.agent_role {
+        AgentRole::Worker => "the worker",
+        AgentRole::Fork => "the fork",
+        AgentRole::Sub | AgentRole::Main | AgentRole::Orchestrator => "the sub-agent",
+    };
+    let name = told(PermissionRequest::AGENT_NAME).map_or_else(String::new, |name| format!(" {}", short(name)));
+    let parent_role = told(PermissionRequest::PARENT_ROLE).map_or_else(String::new, |role| format!("{role} agent "));
+    format!("{role}{name} ({}), a child of the {}{parent}", request.agent_id, short(&parent_role))
 }
 
 /// At most so many; the others are counted.

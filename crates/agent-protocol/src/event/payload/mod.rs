@@ -39,7 +39,7 @@ pub use model::{
 pub use permission::{PermissionFailed, PermissionRequested, PermissionResolved};
 pub use run::{
     CancelTimeout, CutCall, CutCause, CutShort, ErrorReported, Estimates, LoopAborted, LoopCompleted, LoopFailed,
-    LoopStarted, RunCancelled, RunDequeued, RunEnd, RunQueued,
+    LoopStarted, RunCancelled, RunDequeued, RunEnd, RunQueued, TreeUsage,
 };
 pub use schema::{EventSchema, event_index, event_schemas};
 pub use task::{

@@ -100,12 +100,15 @@ pub struct RunEnd {
     /// Tokens of all its requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// What it cost, in the currency of the configured prices; for a completed run of a model with prices.
+    /// What it cost, in the currency of the configured prices; for a run of a model with prices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// Whether the cost rests on estimates, since the provider did not count all tokens.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cost_is_estimate: bool,
+    /// What it and the agents below it used together; absent where it had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<TreeUsage>,
     /// The nodes that make up the answer of a completed run: more than one where the model was asked to go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_node_ids: Option<Vec<NodeId>>,
@@ -115,6 +118,21 @@ pub struct RunEnd {
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorPayload>,
+}
+
+/// What a run and all agents below it used together, however these ended.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TreeUsage {
+    /// Child agents below the run.
+    pub children: u32,
+    /// Tokens of all their requests and of the run's own. Where a provider did not count, or a reply broke off, they are estimated.
+    pub usage: Usage,
+    /// What that cost, each request by the price of its model; absent where none of the models has a price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// Whether some of it is an estimate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_estimate: bool,
 }
 
 /// How far the token estimates of a run were off, in percent of the provider's counts (CTX-7).
@@ -160,6 +178,18 @@ payloads! {
     LoopFailed = LoopFailed,
     CancelTimeout = CancelTimeout,
     ErrorReported = Error,
+}
+
+impl TreeUsage {
+    /// Adds what others used.
+    pub fn add(&mut self, other: &Self) {
+        self.children = self.children.saturating_add(other.children);
+        self.usage.add(&other.usage);
+        if let Some(cost) = other.cost {
+            self.cost = Some(self.cost.unwrap_or(0.0) + cost);
+        }
+        self.is_estimate |= other.is_estimate;
+    }
 }
 
 impl RunEnd {

@@ -163,13 +163,19 @@ fn every_payload_is_written_and_read() {
         usage: Some(usage()),
         cost: Some(0.5),
         cost_is_estimate: true,
+        tree: Some(TreeUsage {
+            children: 2,
+            usage: Usage { total_tokens: Some(90), ..Usage::default() },
+            cost: Some(1.5),
+            is_estimate: true,
+        }),
         answer_node_ids: Some(vec![node("node_1_4")]),
         estimates: Some(estimates),
         error: None,
     };
     golden.is(
         LoopCompleted(end),
-        r#"{"end_reason":"completed","turns":3,"usage":{"input_tokens":7,"output_tokens":2},"cost":0.5,"cost_is_estimate":true,"answer_node_ids":["node_1_4"],"estimates":{"calls":2,"mean_error_percent":1.5,"mean_error_uncalibrated_percent":2.5,"worst_error_percent":2.0,"last_error_percent":1.0,"calibration":1.1}}"#,
+        r#"{"end_reason":"completed","turns":3,"usage":{"input_tokens":7,"output_tokens":2},"cost":0.5,"cost_is_estimate":true,"tree":{"children":2,"usage":{"total_tokens":90},"cost":1.5,"is_estimate":true},"answer_node_ids":["node_1_4"],"estimates":{"calls":2,"mean_error_percent":1.5,"mean_error_uncalibrated_percent":2.5,"worst_error_percent":2.0,"last_error_percent":1.0,"calibration":1.1}}"#,
     );
     golden.is(
         LoopAborted(RunEnd {

@@ -121,7 +121,7 @@ fn a_script_is_shown_in_lines() {
     );
 }
 
-/// CLI-3: danger, the host, hooks and a child agent that asks are all named.
+/// CLI-3, PRM-6: danger, the host, hooks and a child agent that asks are all named.
 #[test]
 fn who_asks_and_what_is_known() {
     let mut request = Asked { scope: None, ..Asked::default() }.request();
@@ -129,13 +129,15 @@ fn who_asks_and_what_is_known() {
     request.network_host = Some("example.com".to_owned());
     request.agent_role = AgentRole::Sub;
     request.parent_agent_id = Some(request.agent_id.clone());
+    request.metadata.insert(PermissionRequest::AGENT_NAME.to_owned(), json!("Re\u{202e}viewer"));
+    request.metadata.insert(PermissionRequest::PARENT_ROLE.to_owned(), json!("orchestrator"));
     request.hook_summary = Some(Object::from_iter([("lint".to_owned(), json!("fails")), ("n".to_owned(), json!(2))]));
     let rows = rows_of(&request, 200);
     let id = &request.agent_id;
     for row in [
         "allow? code.edit_file (dangerous)",
         "  host    example.com",
-        &format!("  asks    {} {id} of {id}", AgentRole::Sub.as_str()),
+        &format!("  asks    the sub-agent Re\\u{{202e}}viewer ({id}), a child of the orchestrator agent {id}"),
         "  hook    lint: fails",
         "  hook    n: 2",
         "  2  allow for this session: not possible for this call, so it counts once",

@@ -38,11 +38,13 @@ use crate::child_streams::ChildStreams;
 use crate::live::Live;
 use crate::owned::OwnedSession;
 use crate::redact::Redactor;
+use crate::run_clock::RunClock;
 use crate::run_context::RunContext;
 use crate::run_state::{RunResult, RunState};
 use crate::seen_files::SeenFiles;
 use crate::session::{Session, SessionKeeper};
 use crate::session_files::SessionFiles;
+use crate::spending::Spending;
 use crate::task_settings::{BoardSettings, EventIds, TaskSettings};
 use crate::tasks::{CallTasks, Ending, ForCall, TaskAccess};
 use crate::workers::{Lives, WorkerRun};
@@ -188,8 +190,11 @@ impl World {
             store: Arc::clone(&self.store) as _,
             run_id: run_id.clone(),
             role,
+            known_as: None,
             worker,
             live: Arc::new(live),
+            spending: Spending::of_root(),
+            clock: Arc::new(RunClock::started()),
             redactor: Redactor::new(self.secrets.clone()),
             child_streams: ChildStreams::default(),
             left_behind: AtomicBool::new(false),
