@@ -11,6 +11,7 @@ use agent_protocol::{
     RunStatus, ToolCallId, Usage, WorkerOrigin,
 };
 use agent_redact::in_one_line;
+use agent_tasks::{Step, TaskId};
 use agent_tool::{ChildAgents, ChildDefinition, ChildKind, ChildReport, ChildTask, Fence, OutputSchema, WorkerScope};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -28,6 +29,7 @@ use crate::run_state::{RunResult, Unanswered};
 use crate::services::Services;
 use crate::sources::unavailable_to_children;
 use crate::spending::Spending;
+use crate::tasks::TaskAccess;
 use crate::workers::Busy;
 
 /// Characters of what a child is asked to do, as its parent's timeline tells it.
@@ -84,6 +86,8 @@ pub(crate) struct Sent {
     /// Its entry in the configuration.
     pub(crate) worker_id: String,
     pub(crate) scope: WorkerScope,
+    /// What core says of that, in front of its task.
+    pub(crate) order: ContentBlock,
     /// Nobody else sends it before this is dropped.
     pub(crate) busy: Busy,
     /// The event that is stored beside that of the child.
@@ -96,7 +100,7 @@ impl ChildAgents for CallChildren {
             self.children.may_have_children()?;
             let start = self.of_task(task)?;
             let living = self.children.count()?;
-            Ok(self.start(start, living).await)
+            Ok(self.start(start, living).await.report)
         }
         .boxed()
     }
@@ -108,11 +112,23 @@ impl ChildAgents for CallChildren {
     }
 }
 
+/// What a child that was started brought back.
+pub(crate) struct Brought {
+    pub(crate) report: ChildReport,
+    /// Of a worker that ended: the step that it had claimed, as the Task has it then.
+    pub(crate) step: Option<ClaimedStep>,
+}
+
+/// The step that a worker claimed, if it did, or why the Task could not be read.
+type ClaimedStep = Result<Option<Step>, ErrorPayload>;
+
 /// A child, as events name it.
 struct Child {
     agent_id: AgentId,
     run_id: RunId,
     definition: String,
+    /// The Task that a worker is sent for.
+    task_id: Option<TaskId>,
 }
 
 impl Child {
@@ -239,7 +255,7 @@ impl CallChildren {
     }
 
     /// Starts a child and waits for its end.
-    pub(crate) async fn start(&self, start: ChildStart, living: Living) -> ChildReport {
+    pub(crate) async fn start(&self, start: ChildStart, living: Living) -> Brought {
         let timeout = start.timeout.unwrap_or(self.children.services.settings.children.timeout);
         let cancel = CancellationToken::new();
         // Also where this future is dropped, with the run that polls it.
@@ -251,16 +267,17 @@ impl CallChildren {
             agent_id: created.child_agent_id.clone(),
             run_id: created.child_run_id.clone(),
             definition: created.agent_definition_id.clone(),
+            task_id: created.task_id.clone(),
         };
         self.tell(std::iter::once(EventDraft::of(created)).chain(told).collect()).await;
         let Children { starter, run, .. } = &self.children;
         let started = starter.start(&run.session, &run.owned, spec);
-        let report = self.wait(&child, &started, timeout).await;
+        let brought = self.wait(&child, &started, timeout).await;
         // One that did not stop can change nothing from here on.
         fence.close();
         match output {
-            Some(output) => self.checked(report, &output).await,
-            None => report,
+            Some(output) => Brought { report: self.checked(brought.report, &output).await, ..brought },
+            None => brought,
         }
     }
 
@@ -279,7 +296,9 @@ impl CallChildren {
         let known_as =
             KnownAs { name: start.name.unwrap_or_else(|| name.clone()), definition_id: agent_definition_id.clone() };
         let asked = asked(services, &start.task);
+        let order = start.worker.as_ref().map(|sent| sent.order.clone());
         let task = child_task::said(start.role, start.task, start.output.as_ref());
+        let task = order.into_iter().chain(task).collect();
         let worker_origin = start.worker.as_ref().map(|sent| WorkerOrigin {
             worker_id: Some(sent.worker_id.clone()),
             worker_pool_id: sent.scope.pool_id.clone(),
@@ -287,7 +306,7 @@ impl CallChildren {
             allowed_step_ids: sent.scope.allowed_step_ids.clone(),
         });
         let (run_id, worker, told) = match start.worker {
-            Some(Sent { run_id, worker_id: _, scope, busy, told }) => {
+            Some(Sent { run_id, scope, busy, told, .. }) => {
                 (run_id, Some(SentWorker { scope, sender: Arc::clone(run), _busy: busy }), Some(told))
             }
             None => (fresh_id(RunId::PREFIX, RunId::parse), None, None),
@@ -351,7 +370,7 @@ impl CallChildren {
     }
 
     /// The end of the child; it is cancelled with the call, and when its time is over.
-    async fn wait(&self, child: &Child, started: &StartedRun, timeout: Duration) -> ChildReport {
+    async fn wait(&self, child: &Child, started: &StartedRun, timeout: Duration) -> Brought {
         let mut why = None;
         let ended = tokio::select! {
             biased;
@@ -367,15 +386,24 @@ impl CallChildren {
         let Some(result) = ended else {
             let message = "the child did not stop in time; it can change nothing any more";
             let error = why.unwrap_or_else(|| ErrorPayload::new(ErrorCode::Timeout, message));
-            return child.report(started, None, Some(error));
+            return Brought { report: child.report(started, None, Some(error)), step: None };
         };
         self.children.unanswered().extend(result.unanswered.iter().cloned());
         if started.left_behind() {
             self.children.run.note_left_behind();
         }
-        self.tell(vec![ended_event(child, &result)]).await;
+        // First what its end makes of its step.
+        let step = match &child.task_id {
+            Some(task_id) => {
+                let tasks = TaskAccess::of(&self.children.run, &self.children.services);
+                Some(tasks.step_of(task_id.clone(), child.run_id.clone()).await)
+            }
+            None => None,
+        };
+        let claimed = step.as_ref().and_then(|step| step.as_ref().ok()?.as_ref());
+        self.tell(vec![ended_event(child, &result, claimed)]).await;
         let error = why.or_else(|| result.error.clone());
-        child.report(started, Some(result), error)
+        Brought { report: child.report(started, Some(result), error), step }
     }
 
     /// The answer as its schema wants it, or what is wrong with it (AGT-5). Only that of a child that did its work is looked at.
@@ -424,38 +452,21 @@ fn asked(services: &Services, task: &[ContentBlock]) -> Option<String> {
 }
 
 /// How the child ended, for its parent's timeline.
-fn ended_event(child: &Child, result: &RunResult) -> EventDraft {
+fn ended_event(child: &Child, result: &RunResult, step: Option<&Step>) -> EventDraft {
     let (child_agent_id, child_run_id) = (child.agent_id.clone(), child.run_id.clone());
     let (turns, usage) = (result.turns, result.usage.clone());
+    let (step_id, step_status) = (step.map(|step| step.id.clone()), step.map(|step| step.status));
     match result.status {
-        RunStatus::Completed => EventDraft::of(ChildAgentCompleted {
-            child_agent_id,
-            child_run_id,
-            turns,
-            usage,
-            step_id: None,
-            step_status: None,
-        }),
-        RunStatus::Aborted | RunStatus::Cancelled => EventDraft::of(ChildAgentCancelled {
-            child_agent_id,
-            child_run_id,
-            turns,
-            usage,
-            step_id: None,
-            step_status: None,
-        }),
+        RunStatus::Completed => {
+            EventDraft::of(ChildAgentCompleted { child_agent_id, child_run_id, turns, usage, step_id, step_status })
+        }
+        RunStatus::Aborted | RunStatus::Cancelled => {
+            EventDraft::of(ChildAgentCancelled { child_agent_id, child_run_id, turns, usage, step_id, step_status })
+        }
         RunStatus::Failed | RunStatus::Queued | RunStatus::Pending | RunStatus::Running => {
             let unknown = || ErrorPayload::new(ErrorCode::InternalError, "the child's run ended without saying why");
             let error = result.error.clone().unwrap_or_else(unknown);
-            let failed = ChildAgentFailed {
-                child_agent_id,
-                child_run_id,
-                turns,
-                usage,
-                error,
-                step_id: None,
-                step_status: None,
-            };
+            let failed = ChildAgentFailed { child_agent_id, child_run_id, turns, usage, error, step_id, step_status };
             EventDraft::of(failed).level(Level::Warning)
         }
     }

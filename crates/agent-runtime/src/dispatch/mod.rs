@@ -18,7 +18,7 @@ use agent_tool::{Dispatch, DispatchReport, OutputSchema, WorkerAgents, WorkerInf
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use crate::children::{CallChildren, ChildStart, Sent};
+use crate::children::{Brought, CallChildren, ChildStart, Sent};
 use crate::ids::fresh_id;
 use crate::run_spec::{Living, Seed};
 use crate::tasks::{ForCall, TaskAccess, check_scope};
@@ -158,12 +158,12 @@ impl CallWorkers {
             selection_reason,
             allowed_step_ids: scope.allowed_step_ids.as_ref().map(|ids| ids.iter().cloned().collect()),
         };
-        let task = std::iter::once(told::told(&scope, &task.title)).chain(instruction).collect();
+        let order = told::told(&scope, &task.title);
         let start = ChildStart {
             agent_id: worker.agent_id.clone(),
             role: AgentRole::Worker,
             seed: Seed::Fresh,
-            task,
+            task: instruction,
             name: Some(worker.worker_id.clone()),
             definition,
             model,
@@ -172,6 +172,7 @@ impl CallWorkers {
                 run_id: run_id.clone(),
                 worker_id: worker.worker_id.clone(),
                 scope,
+                order,
                 busy,
                 told: EventDraft::of(dispatched),
             }),
@@ -184,11 +185,15 @@ impl CallWorkers {
     /// Sends it, waits for its end, and reads in the Task what became of its step.
     async fn run(&self, begin: Begin) -> DispatchReport {
         let Begin { start, living, task_id, run_id, selection_reason } = begin;
-        let child = self.children.start(start, living).await;
-        if !child.status.is_terminal() {
-            self.workers().gave_up(&run_id);
-        }
-        let read = self.tasks.step_of(task_id, run_id).await;
+        let Brought { report: child, step } = self.children.start(start, living).await;
+        let read = match step {
+            Some(read) => read,
+            None => {
+                // It did not stop in time.
+                self.workers().gave_up(&run_id);
+                self.tasks.step_of(task_id, run_id).await
+            }
+        };
         let (step, task_error) = match read {
             Ok(step) => (step, None),
             Err(error) => (None, Some(error)),

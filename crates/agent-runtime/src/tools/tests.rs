@@ -190,6 +190,8 @@ fn definitions_are_short() {
         ("agent.list_agent_definitions", 50),
         ("agent.create_sub_agent", 190),
         ("agent.fork_agent", 150),
+        ("agent.list_workers", 60),
+        ("agent.dispatch_worker", 240),
         ("agent.task_create", 300),
         ("agent.task_get", 90),
         ("agent.task_list", 150),

@@ -1,6 +1,6 @@
 //! Child agents beside the session's own: their conversations, their limits, their ends (AGT-1, AGT-2, AGT-4, STO-8).
 
-mod actors;
+pub(crate) mod actors;
 mod conflicts;
 mod killed;
 mod views;

@@ -33,3 +33,4 @@ mod stored;
 mod stream;
 mod support;
 mod views;
+mod workers;

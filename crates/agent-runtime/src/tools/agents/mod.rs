@@ -5,8 +5,10 @@
 mod answer;
 mod arguments;
 mod create_sub_agent;
+mod dispatch_worker;
 mod fork_agent;
 mod list_agent_definitions;
+mod list_workers;
 mod report;
 
 use std::sync::Arc;
@@ -18,6 +20,8 @@ use super::port_tool::PortCall;
 
 /// What kind of tools they are.
 const TAGS: &[&str] = &["agent"];
+/// Who has workers.
+const ORCHESTRATOR: ToolRoles = ToolRoles::only(&[AgentRole::Orchestrator]);
 /// Who makes children.
 const MAIN: ToolRoles = ToolRoles::only(&[AgentRole::Main]);
 
@@ -27,6 +31,8 @@ pub(super) fn agent_tools() -> Vec<Arc<dyn Tool>> {
         PortCall::<list_agent_definitions::List>::shared(),
         PortCall::<create_sub_agent::Create>::shared(),
         PortCall::<fork_agent::Fork>::shared(),
+        PortCall::<list_workers::ListWorkers>::shared(),
+        PortCall::<dispatch_worker::DispatchWorker>::shared(),
     ]
 }
 

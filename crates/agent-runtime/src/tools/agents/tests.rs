@@ -112,8 +112,15 @@ fn definitions_are_the_contracts() {
     let create = "agent.create_sub_agent(agent_definition_id?, task, context?, constraints?, allowed_tools?, \
                   expected_output_schema?, timeout_ms?)";
     let fork = "agent.fork_agent(agent_definition_id?, task, constraints?, allowed_tools?, expected_output_schema?, timeout_ms?)";
-    let expected =
-        [(create, ToolClass::Agent), (fork, ToolClass::Agent), ("agent.list_agent_definitions()", ToolClass::Readonly)];
+    let dispatch = "agent.dispatch_worker(task_id, worker_pool_id?, worker_agent_id?, allowed_step_ids?, instruction, context?, \
+                    constraints?, allowed_tools?, expected_output_schema?, timeout_ms?)";
+    let expected = [
+        (create, ToolClass::Agent),
+        (dispatch, ToolClass::Agent),
+        (fork, ToolClass::Agent),
+        ("agent.list_agent_definitions()", ToolClass::Readonly),
+        ("agent.list_workers(worker_pool_id?)", ToolClass::Readonly),
+    ];
     assert_eq!(shapes, expected.map(|(shape, class)| (shape.to_owned(), class)));
 }
 

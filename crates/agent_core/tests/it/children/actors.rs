@@ -28,7 +28,7 @@ use crate::support::World;
 
 /// What a part says.
 #[derive(Clone)]
-pub(super) enum Say {
+pub(crate) enum Say {
     Reply(Vec<ContentBlock>),
     /// Nothing, until the request is cancelled.
     Nothing,
@@ -38,11 +38,11 @@ pub(super) enum Say {
 }
 
 impl Say {
-    pub(super) fn text(text: &str) -> Self {
+    pub(crate) fn text(text: &str) -> Self {
         Self::Reply(vec![ContentBlock::text(text)])
     }
 
-    pub(super) fn calls(calls: &[(&str, Value)]) -> Self {
+    pub(crate) fn calls(calls: &[(&str, Value)]) -> Self {
         let call = |(n, (name, arguments)): (usize, &(&str, Value))| {
             let Value::Object(arguments) = arguments.clone() else { unreachable!() };
             let tool_call_id = ToolCallId::parse(&format!("call_{n}")).unwrap();
@@ -69,19 +69,19 @@ struct Inner {
 
 /// All parts, and everything that was asked. A part is found by the newest message of the user that has one.
 #[derive(Clone, Default)]
-pub(super) struct Actors(Arc<Inner>);
+pub(crate) struct Actors(Arc<Inner>);
 
 impl Actors {
     /// Who was asked to do this answers so: `answer` gets the number of the request, from 0.
-    pub(super) fn on(&self, task: &str, answer: impl Fn(usize, &Self) -> Say + Send + Sync + 'static) {
+    pub(crate) fn on(&self, task: &str, answer: impl Fn(usize, &Self) -> Say + Send + Sync + 'static) {
         self.0.parts.lock().unwrap().insert(task.to_owned(), Arc::new(answer));
     }
 
-    pub(super) fn builder(&self, world: &World) -> AgentRuntimeBuilder {
+    pub(crate) fn builder(&self, world: &World) -> AgentRuntimeBuilder {
         self.builder_at(&world.home.home, &world.home.project)
     }
 
-    pub(super) fn builder_at(&self, home: &Path, project: &Path) -> AgentRuntimeBuilder {
+    pub(crate) fn builder_at(&self, home: &Path, project: &Path) -> AgentRuntimeBuilder {
         let actors = self.clone();
         let factory: ProviderFactory = Arc::new(move |_| Ok(Arc::new(actors.clone()) as Arc<dyn ProviderAdapter>));
         let builder = AgentRuntime::builder().home_dir(home).project_dir(project);
@@ -89,29 +89,39 @@ impl Actors {
     }
 
     /// What the part was asked so far.
-    pub(super) fn asked(&self, task: &str) -> Vec<ModelRequest> {
+    pub(crate) fn asked(&self, task: &str) -> Vec<ModelRequest> {
         let asked = self.0.asked.lock().unwrap();
         asked.iter().filter(|(of, _)| of == task).map(|(_, request)| request.clone()).collect()
     }
 
     /// Waits until the part has been asked.
-    pub(super) async fn wait_for(&self, task: &str) {
+    pub(crate) async fn wait_for(&self, task: &str) {
+        self.wait_for_turn(task, 1).await;
+    }
+
+    /// Waits until the part has been asked so often.
+    pub(crate) async fn wait_for_turn(&self, task: &str, turns: usize) {
         loop {
             let news = self.0.something_happened.notified();
-            if !self.asked(task).is_empty() {
+            if self.asked(task).len() >= turns {
                 return;
             }
             news.await;
         }
     }
 
+    /// Something happened elsewhere: parts that wait for it are asked again.
+    pub(crate) fn happened(&self) {
+        self.0.something_happened.notify_waiters();
+    }
+
     /// Children that were refused.
-    pub(super) fn refused(&self) -> usize {
+    pub(crate) fn refused(&self) -> usize {
         self.0.refused.load(Ordering::SeqCst)
     }
 
     /// `test.helper`: starts a child and tells what came of it.
-    pub(super) fn helper(&self) -> Arc<dyn Tool> {
+    pub(crate) fn helper(&self) -> Arc<dyn Tool> {
         let definition = ToolDefinition {
             name: "test.helper".to_owned(),
             description: "Starts a child.".to_owned(),
@@ -158,11 +168,15 @@ impl Actors {
         // The date behind what was said is core's.
         let mut said = users.map(|message| {
             let dates = usize::from(message.metadata.contains_key("today"));
-            text_of(&message.content[..message.content.len() - dates])
+            let content = &message.content[..message.content.len() - dates];
+            std::iter::once(text_of(content))
+                .chain(content.iter().map(|block| text_of(std::slice::from_ref(block))))
+                .collect::<Vec<_>>()
         });
-        let found = said.find_map(|text| {
-            let part = parts.get(&text)?;
-            Some((text, Arc::clone(part)))
+        // What is said around a task stands in blocks of its own.
+        let found = said.find_map(|said| {
+            let (text, part) = said.iter().find_map(|text| Some((text, parts.get(text)?)))?;
+            Some((text.clone(), Arc::clone(part)))
         });
         found.unwrap_or_else(|| panic!("no part for {:?}", request.messages))
     }
@@ -193,7 +207,7 @@ fn failed(fault: ModelFault, message: &str) -> ModelEvent {
 }
 
 /// All text of a message, results included.
-pub(super) fn text_of(content: &[ContentBlock]) -> String {
+pub(crate) fn text_of(content: &[ContentBlock]) -> String {
     let text = |block: &ContentBlock| match block {
         ContentBlock::ToolResult(result) => Some(text_of(&result.content)),
         other => other.to_model_text(),
