@@ -2,7 +2,12 @@
 
 pub(crate) mod actors;
 mod conflicts;
+mod ends;
+mod forks;
+mod forms;
 mod killed;
+mod reports;
+mod restricted;
 mod views;
 mod watching;
 
@@ -114,7 +119,8 @@ async fn children_work_beside_their_parent() {
     let fork = actors.asked("Task C");
     assert_eq!(fork[0].messages[..1], parent[0].messages[..]);
     assert_eq!(fork[0].messages.len(), 2);
-    assert_eq!(fork[0].messages[1].content[0].as_text(), Some("Task C"));
+    let said: Vec<_> = fork[0].messages[1].content.iter().filter_map(|block| block.as_text()).collect();
+    assert!(said[0].starts_with("[You are a fork: ") && said[1] == "Task C", "{said:?}");
     assert_eq!(actors.asked("Task A")[0].messages.len(), 1);
     let reported: Vec<_> = parent[1].messages.iter().map(|message| text_of(&message.content)).collect();
     assert!(reported.iter().any(|text| text.contains("Task B is done.")), "{reported:?}");

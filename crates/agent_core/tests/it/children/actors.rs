@@ -35,11 +35,26 @@ pub(crate) enum Say {
     /// The part is asked again once something has happened elsewhere.
     Again,
     Fault,
+    /// The stream ends so.
+    Ends(Arc<dyn Fn() -> ModelEvent + Send + Sync>),
 }
 
 impl Say {
     pub(crate) fn text(text: &str) -> Self {
         Self::Reply(vec![ContentBlock::text(text)])
+    }
+
+    /// The server fails, after it has said this.
+    pub(crate) fn fails(fault: ModelFault, error: ErrorPayload, said: &str) -> Self {
+        let partial = (!said.is_empty()).then(|| reply(vec![ContentBlock::text(said)]));
+        Self::Ends(Arc::new(move || ModelEvent::Failed { fault, error: error.clone(), partial: partial.clone() }))
+    }
+
+    /// A reply that ends for this reason and takes so many tokens.
+    pub(crate) fn stops(stop: StopKind, content: Vec<ContentBlock>, output_tokens: u64) -> Self {
+        let usage = Usage { input_tokens: Some(10), output_tokens: Some(output_tokens), ..Usage::default() };
+        let reply = Reply { stop: StopReason::new(stop), usage, ..reply(content) };
+        Self::Ends(Arc::new(move || ModelEvent::Completed(reply.clone())))
     }
 
     pub(crate) fn calls(calls: &[(&str, Value)]) -> Self {
@@ -152,6 +167,7 @@ impl Actors {
             let news = self.0.something_happened.notified();
             match part(turn, self) {
                 Say::Reply(content) => return ModelEvent::Completed(reply(content)),
+                Say::Ends(event) => return event(),
                 Say::Fault => return failed(ModelFault::Fatal, "the server is gone"),
                 Say::Nothing => {
                     cancel.cancelled().await;
