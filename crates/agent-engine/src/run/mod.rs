@@ -194,11 +194,11 @@ impl Run {
     }
 
     /// What was said so far, where no answer came of it: what there is of an answer, with what was shown of a reply that broke off;
-    /// or else what was said beside the last calls.
+    /// or else what was said last, be it beside calls.
     #[must_use]
     pub fn said_so_far(&self) -> Option<String> {
         let answer = self.answer().into_iter().chain(self.shown.clone()).collect::<String>();
-        let said = if answer.trim().is_empty() { self.said_beside_calls()? } else { answer };
+        let said = if answer.trim().is_empty() { self.said_last()? } else { answer };
         Some(said)
     }
 

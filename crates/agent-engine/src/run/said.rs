@@ -43,8 +43,8 @@ impl Run {
         None
     }
 
-    /// What the newest reply of this run that made calls said beside them.
-    pub(super) fn said_beside_calls(&self) -> Option<String> {
+    /// What the newest reply of this run said that said something, be it beside calls.
+    pub(super) fn said_last(&self) -> Option<String> {
         let nodes = self.path.nodes().iter().rev().filter(|node| node.node_type == NodeType::Message);
         let own = nodes.take_while(|node| node.message.role != Role::User);
         let said = own.filter(|node| node.message.role == Role::Assistant && has_text(&node.message.content));

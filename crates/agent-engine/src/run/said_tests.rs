@@ -70,6 +70,59 @@ fn what_was_said_beside_the_last_calls() {
     assert!(second.trace.last().unwrap().ends_with("finish failed/empty"), "{:?}", second.trace);
 }
 
+/// AGT-C01: what a run had said that came to no answer: the parts of one, with what was shown of a reply that broke off, or what was said
+/// last, be it beside calls; never what an earlier run said.
+#[test]
+fn what_was_said_so_far() {
+    for (script, said) in [
+        ("dies", None),
+        ("empty; sources; empty", None),
+        ("breaks; sources; dies", Some("half")),
+        ("cancel; aborts some words", Some("some words")),
+        ("cut one; sources; dies", Some("one")),
+        ("cut one; sources; breaks; sources; dies", Some("onehalf")),
+        ("calls + look:a; ready a; allow a; done a x; sources; dies", Some("let me see")),
+        ("calls + look:a; ready a; allow a; done a x; sources; empty; sources; dies", Some("let me see")),
+        ("calls look:a; ready a; allow a; done a x; sources; dies", None),
+    ] {
+        let mut before = Script::new();
+        before.play("start zero; sources; text an earlier answer");
+        let mut run = Script::on(before.run.into_path().0, "run_u");
+        run.play("start one; sources").play(script);
+        assert_eq!(run.run.said_so_far().as_deref(), said, "{script}");
+    }
+}
+
+/// AGT-5: an answer that is not as the task wants it is sent back once with what is wrong; the next one is the answer, whatever it is,
+/// also where calls or a cut come between. What was sent back is no part of it.
+#[test]
+fn an_answer_off_its_form_is_sent_back_once() {
+    for (script, answer, ends, off) in [
+        ("text right", Some("right"), "finish completed", 0),
+        ("text wrong; sources; text right", Some("right"), "finish completed", 1),
+        ("text wrong; sources; text as wrong", Some("as wrong"), "finish completed", 1),
+        (
+            "text wrong; sources; calls look:a; ready a; allow a; done a x; sources; text right",
+            Some("right"),
+            "finish completed",
+            1,
+        ),
+        ("cut ri; sources; text ght", Some("right"), "finish completed", 0),
+        ("cut wr; sources; text ong; sources; cut ri; sources; text ght", Some("right"), "finish completed", 1),
+        ("text wrong; sources; dies", Some("wrong"), "finish failed", 1),
+    ] {
+        let mut run = Script::new();
+        run.run.answer_rule = Some(AnswerRule::new(|text| (text != "right").then(|| "it is not right".to_owned())));
+        run.play("start one; sources").play(script);
+        assert!(run.trace.last().unwrap().contains(ends), "{script}: {:?}", run.trace);
+        assert_eq!(run.run.answer().as_deref(), answer, "{script}");
+        let reasons = run.events.iter().filter(|event| event.payload.get("reason") == Some(&"off_schema".into()));
+        assert_eq!(reasons.count(), off, "{script}");
+        let note = run.trace.iter().filter(|step| step.contains("user<Your answer is not")).count();
+        assert_eq!(note, off, "{script}: {:?}", run.trace);
+    }
+}
+
 /// The notes of the last request to the model that follows on a run.
 fn told(script: &str) -> String {
     let mut first = Script::new();

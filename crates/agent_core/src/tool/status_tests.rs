@@ -26,6 +26,8 @@ do unasked, and what asks first, is in [security.md](security.md).
 Names that begin with `agent.` or `internal.` are core's own: they change nothing outside the session and never ask.
 `agent.task_…` are for `--orchestrator` runs and their workers: what they do stands in logs in `task.wal_dir`, and their results are
 described in [12-tasks.md](spec/12-tasks.md). Skills are described in [skills.md](skills.md).
+Agents that `agent.create_sub_agent` and `agent.fork_agent` start ask for what they do as any agent does; what their calls return is in
+[11-agents.md](spec/11-agents.md).
 
 ";
 
@@ -77,6 +79,7 @@ An error says what the next call needs, in some 400 tokens besides the words of 
 | `code.list_dir` | the folder is missing; it is a file | the same names; the call of `code.read_file` |
 | `code.search` | no file matches the glob; `path` is a pattern; the pattern is invalid | the files there are, by ending; the call with `glob`; what it found as text |
 | `code.run_command` | the program is missing; words were meant for a shell (`>`, `cd`, `A=1`); time is up; a script does not start | names like it in `PATH`; the call with a shell; how to give more time; what is wrong with its first line |
+| `agent.create_sub_agent`, `agent.fork_agent` | a tool or a definition that a child cannot have; a schema that cannot be used; the child failed | all such tools with the reason, the names like them; what is wrong with the schema; the child's own error, and what it had said |
 | `agent.task_…` | an argument does not hold up; the state of the task or step does not allow it | the argument's place, its value and what is allowed; the steps that are in the way; the call that would do |
 | `internal.load_skill` | there is no such skill | the names like it |
 | `code.edit_file` | the text is not there, or more than once; a hunk does not apply; an empty `old` for a file that exists; nothing to do | what comes near it and how it differs; the numbered lines of a short file, of a long one those around the place; for an empty `old` the edit that would add the text; without edits the form of a call |

@@ -156,6 +156,23 @@ async fn one_bad_file_stops_the_start() {
     }
 }
 
+/// AGT-6: a definition that children are to have by default has to exist: a start and `config check` say which key is wrong and what was
+/// probably meant. One of the user's is as good as a packaged one.
+#[tokio::test]
+async fn the_default_definitions_exist() {
+    for key in ["agents.default_sub_agent_definition", "agents.default_fork_agent_definition"] {
+        let world = World::with("default_definition", Protocol::OpenAi, &format!("{key} = \"reviewr\"")).await;
+        write(&world, "reviewer.md", "", "Review.");
+        let error = world.builder().build().await.err().unwrap();
+        assert_eq!(error.code(), ErrorCode::ConfigError);
+        let said = error.payload().message;
+        assert!(said.starts_with(key) && said.contains("did you mean reviewer?"), "{said}");
+        assert_eq!(inspect(&location(&world)).unwrap_err().payload().message, said);
+        world.configure(&format!("{key} = \"reviewer\""));
+        world.runtime().await.close().await;
+    }
+}
+
 /// AGD-2, AGD-5: two files with one id are told with both names; several bad files are told at once.
 #[tokio::test]
 async fn all_bad_files_are_told_at_once() {

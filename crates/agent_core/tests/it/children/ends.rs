@@ -67,7 +67,7 @@ fn ends() -> Vec<End> {
             timeout_ms: None,
             code: ErrorCode::ProviderError,
             words: "filter",
-            partial: None,
+            partial: Some("Half of it"),
         },
         End {
             name: "max_turns",
