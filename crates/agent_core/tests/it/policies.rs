@@ -46,7 +46,15 @@ async fn reading_can_be_off() {
         ran.assert_completed();
         assert_eq!(
             offered(&world, 0),
-            ["agent__plan_template", "code__edit_file", "code__run_command", "code__write_file"]
+            [
+                "agent__create_sub_agent",
+                "agent__fork_agent",
+                "agent__list_agent_definitions",
+                "agent__plan_template",
+                "code__edit_file",
+                "code__run_command",
+                "code__write_file"
+            ]
         );
         assert_eq!(ran.of_type(EventType::ToolFailed)[0].payload["error"]["code"], "tool_not_available");
         assert!(!world.server.requests()[1].body.to_string().contains("text of a"));

@@ -88,6 +88,9 @@ async fn every_request_has_the_system_part() {
         assert_eq!(
             requests[0].tool_names(),
             [
+                "agent__create_sub_agent",
+                "agent__fork_agent",
+                "agent__list_agent_definitions",
                 "agent__plan_template",
                 "code__edit_file",
                 "code__list_dir",

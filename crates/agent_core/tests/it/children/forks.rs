@@ -119,7 +119,7 @@ async fn a_fork_in_every_protocol() {
 /// AGT-C07: in a small window a fork of a long conversation works as its parent does.
 #[tokio::test]
 async fn a_fork_in_a_small_window() {
-    let extra = "model.provider = \"actors\"\nmodel.context_window = 8192";
+    let extra = "model.provider = \"actors\"\nmodel.context_window = 8192\ncompact.enabled = false";
     let world = World::with("fork_window", Protocol::OpenAi, extra).await;
     let actors = Actors::default();
     let long = |n: usize| format!("Part {n}. {}", "words of an earlier turn ".repeat(60));
