@@ -33,6 +33,8 @@ mod private;
 mod rows;
 mod settings;
 mod sqlite;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod write;
 
 pub use archive::{

@@ -9,7 +9,7 @@ use agent_llm::{ProviderError, ProviderFactory, ProviderRegistry, SharedProvider
 use agent_protocol::RunMode;
 use agent_redact::SecretPatterns;
 use agent_runtime::{PermissionCallback, Ports, RawExchanges, RunModel, Runtime, RuntimeSettings};
-use agent_store::{ArtifactWriter, SqliteStore};
+use agent_store::{ArtifactWriter, SessionStore, SqliteStore};
 use agent_tool::{Tool, ToolRegistry};
 
 use super::agent::AgentRuntime;
@@ -33,7 +33,11 @@ pub struct AgentRuntimeBuilder {
     tools: Vec<Arc<dyn Tool>>,
     debug: bool,
     short_lived: bool,
+    between: Option<StoreBetween>,
 }
+
+/// What tests and measures put between a runtime and its store.
+type StoreBetween = Box<dyn FnOnce(Arc<dyn SessionStore>) -> Arc<dyn SessionStore> + Send>;
 
 impl AgentRuntimeBuilder {
     /// Where home, configuration, project and database are. Takes the place of what was said of them before.
@@ -143,6 +147,17 @@ impl AgentRuntimeBuilder {
         self
     }
 
+    /// Puts something between the runtime and its store: a store that fails, or one that counts.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn store_between(
+        mut self,
+        between: impl FnOnce(Arc<dyn SessionStore>) -> Arc<dyn SessionStore> + Send + 'static,
+    ) -> Self {
+        self.between = Some(Box::new(between));
+        self
+    }
+
     /// Opens everything. Checks come first: what is wrong with configuration, provider or tools is said before anything
     /// is created.
     ///
@@ -181,7 +196,10 @@ impl AgentRuntimeBuilder {
         clear_drafts(&settings.places.home);
         let ports = Ports {
             archive: Arc::clone(&store) as _,
-            store,
+            store: match self.between {
+                Some(between) => between(store),
+                None => store,
+            },
             artifacts: ArtifactWriter::new(settings.sessions_dir()),
             model,
             profiles: Arc::clone(&profiles) as _,
