@@ -19,6 +19,7 @@ mod house;
 mod inspect;
 mod instructions;
 mod limits_of_the_tree;
+mod many;
 mod memory;
 mod orchestrator;
 mod permissions;
