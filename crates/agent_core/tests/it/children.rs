@@ -1,13 +1,16 @@
 //! Child agents beside the session's own: their conversations, their limits, their ends (AGT-1, AGT-2, AGT-4, STO-8).
 
 pub(crate) mod actors;
+mod compacted;
 mod conflicts;
 mod ends;
 mod forks;
 mod forms;
 mod killed;
+mod killed_workers;
 mod reports;
 mod restricted;
+mod trips;
 mod views;
 mod watching;
 

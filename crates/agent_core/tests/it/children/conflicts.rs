@@ -21,8 +21,8 @@ async fn a_siblings_write_is_a_conflict() {
     let actors = Actors::default();
     actors.on("Both, please.", |turn, _| match turn {
         0 => Say::calls(&[
-            ("test.helper", json!({"task": "Task A", "kind": "sub", "tools": WRITERS})),
-            ("test.helper", json!({"task": "Task B", "kind": "sub", "tools": WRITERS})),
+            ("agent.create_sub_agent", json!({"task": "Task A", "allowed_tools": WRITERS})),
+            ("agent.create_sub_agent", json!({"task": "Task B", "allowed_tools": WRITERS})),
         ]),
         // The parent has not read what its child wrote.
         1 => Say::calls(&[("code.write_file", json!({"path": "f.txt", "content": "mine\n", "overwrite": true}))]),
@@ -47,7 +47,7 @@ async fn a_siblings_write_is_a_conflict() {
     });
     let person = world.answering_with(DecisionKind::AllowOnce);
     let builder = actors.builder(&world).permission_callback(person.clone());
-    let runtime = builder.tool(actors.helper()).build().await.unwrap();
+    let runtime = builder.build().await.unwrap();
     let ran = run(&runtime, "Both, please.").await;
     ran.assert_completed();
     assert_eq!(world.file("f.txt").unwrap(), "eins\ntwo\ndrei\n", "nobody's work is lost");
