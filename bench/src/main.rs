@@ -12,6 +12,7 @@ mod bench;
 mod clock;
 mod crowd;
 mod error;
+mod family;
 mod launch;
 mod own;
 mod programs;

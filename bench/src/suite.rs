@@ -1,5 +1,6 @@
 //! What is measured. Another suite is a module with a [`Suite`] of its own and a line in [`SUITES`].
 
+mod children;
 mod definition;
 mod instructions;
 mod long_session;
@@ -29,6 +30,7 @@ pub(crate) const SUITES: &[Suite] = &[
     perf_6::SUITE,
     perf_6::CALLS,
     perf_7::SUITE,
+    children::SUITE,
     scan::SUITE,
     scan_home::SUITE,
     long_session::SUITE,
