@@ -213,7 +213,7 @@ fn texts_stay_short() {
             AssetId::SystemToolProtocol => 700,
             AssetId::SystemPermissions => 340,
             // In the requests of an Orchestrator alone.
-            AssetId::SystemMultiAgent => 1400,
+            AssetId::SystemMultiAgent => 1650,
             AssetId::SystemTodo | AssetId::SystemMemory | AssetId::SystemCompact => 240,
             AssetId::TemplateConfig => continue,
             _ => 2800,
