@@ -14,6 +14,7 @@ mod context;
 mod debug;
 mod definitions;
 mod embedding;
+mod example;
 mod facade;
 mod house;
 mod inspect;
