@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test's world is broken where these fail")]
 
+mod agents;
 mod answers;
 mod before_agents;
 mod big;
