@@ -21,7 +21,7 @@ fn config(base_url: &str) -> String {
     let worker = |id| format!("{{ worker_id = \"{id}\", agent_definition_id = \"default_worker_agent\" }}");
     format!(
         "[model]\nprovider = \"openai\"\nbase_url = \"{base_url}\"\napi_key_env = \"\"\nname = \"scripted\"\n\
-         parallel_requests = 3\n\n[memory]\nenabled = false\n\n\
+         context_window = 131072\nparallel_requests = 3\n\n[memory]\nenabled = false\n\n\
          [[agents.worker_pools]]\npool_id = \"crew\"\nworkers = [{}, {}, {}]\n",
         worker("ada"),
         worker("ben"),
@@ -92,7 +92,7 @@ pub(crate) async fn work(folder: &Path, base_url: &str, say: &dyn Fn(&str)) -> R
         resumed,
         answer: result.answer.unwrap_or_default(),
         task: tasks.read(log).map_err(|damage| damage.why)?,
-        log: log.file.path.clone(),
+        log: log.path.clone(),
         jobs: crew.jobs,
         turns: result.turns,
         took: crew.now,

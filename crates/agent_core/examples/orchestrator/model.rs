@@ -46,9 +46,9 @@ pub(crate) fn says(request: &RecordedRequest) -> Reply {
     }
     let seen = text(messages.iter().rfind(|it| it["role"] == "tool"));
     let board = messages.iter().rev().map(|it| text(Some(it))).find(|it| it.contains("<task_board>"));
-    match board {
+    // Of a task that has ended the board shows the last changes alone.
+    match board.filter(|board| board.contains("\n- release \"")) {
         Some(board) => orchestrator(&board, &seen),
-        // A task that has ended is not on the board.
         None if seen.contains("completed") => Reply::text("The release notes are written."),
         None => Reply::text("I lay the work out.").calls([of_task("create", task())]),
     }

@@ -56,8 +56,8 @@ async fn five_steps_over_three_workers() {
     let results: Vec<_> = report.task.steps.iter().filter_map(|step| step.result_summary.as_deref()).collect();
     assert_eq!(results[0], "CHANGES.md: nothing that breaks.");
     assert_eq!(results.len(), 5);
-    let waves: Vec<Vec<_>> =
-        chart::waves(&report.task).iter().map(|wave| wave.iter().map(StepId::as_str).collect()).collect();
+    let waves = chart::waves(&report.task);
+    let waves: Vec<Vec<_>> = waves.iter().map(|wave| wave.iter().map(StepId::as_str).collect()).collect();
     assert_eq!(waves, [vec!["changes"], WAVE.to_vec(), vec!["notes"]]);
 
     let of = |step: &str| {

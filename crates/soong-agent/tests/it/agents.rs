@@ -18,6 +18,7 @@ use crate::watched::wait_until;
 
 /// The pool of the packaged configuration, with three workers in place of one.
 const THREE_WORKERS: &str = "
+    model.context_window = 131072
     model.parallel_requests = 3
     [[agents.worker_pools]]
     pool_id = \"default\"

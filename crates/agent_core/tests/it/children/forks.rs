@@ -76,7 +76,7 @@ async fn a_fork_beside_its_parents_path() {
         assert!(tools.contains(&"code.read_file") && !tools.contains(&"code.write_file"), "{tools:?}");
         assert!(tools.iter().all(|name| !name.starts_with("agent.")), "{tools:?}");
     }
-    let results = text_of(&parent[2].messages.iter().flat_map(|message| message.content.clone()).collect::<Vec<_>>());
+    let results = text_of(&parent[2].messages.iter().flat_map(|message| message.content.to_vec()).collect::<Vec<_>>());
     assert!(results.contains("Task A is done.") && results.contains("Task B is done."), "{results}");
     assert_eq!(ran.of_type(EventType::ChildAgentCompleted).len(), 2);
     runtime.close().await;
