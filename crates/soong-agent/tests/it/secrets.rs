@@ -296,63 +296,77 @@ fn keys_in_files_of_the_context() {
     }
 }
 
-/// STO-10, AGT-5, WRK-6: a key that an Orchestrator passes on is in no task of a child, in no result, event, row, request, or log of a Task, and
-/// is not shown: nor what a worker makes of it in its step and its answer, nor what a sub agent reads and says.
+/// What stands in a worker's way to the end of its step, and in a sub agent's: both read the key and say it.
+fn child(request: &RecordedRequest) -> Reply {
+    let said = request.messages().iter().filter(|message| message["role"] == "assistant").count();
+    let is_worker = request.tool_names().contains(&"agent__task_claim_step");
+    match (is_worker, said) {
+        (true, 0) => calls(Call::new("agent.task_claim_step", json!({"task_id": "t", "step_id": "a"}))),
+        (true, 1) | (false, 0) => calls(read("key.txt")),
+        (true, 2) => calls(Call::new(
+            "agent.task_update_step",
+            json!({"task_id": "t", "step_id": "a", "status": "completed", "result_summary": format!("It is {KEY}.")}),
+        )),
+        _ => Reply::text(format!("I found {KEY}.")),
+    }
+}
+
+/// A parent that makes these calls, one a turn, and has children.
+fn family(script: Vec<Call>) -> impl Fn(&RecordedRequest, usize) -> Reply + Send + Sync + 'static {
+    let script = std::sync::Mutex::new(script.into_iter());
+    move |request, _| {
+        let tools = request.tool_names();
+        if !tools.contains(&"agent__create_sub_agent") && !tools.contains(&"agent__task_create") {
+            return child(request);
+        }
+        script.lock().unwrap().next().map_or_else(|| Reply::text("Done."), calls)
+    }
+}
+
+/// A run of such a family, and what it left: the key is nowhere, and the parent has what its child found.
+#[track_caller]
+fn among_agents(world: &World, arguments: &[&str]) {
+    world.home.write("project/key.txt", format!("the key: {KEY}\n"));
+    let pool =
+        "agents.worker_pools = [{ pool_id = \"p\", workers = [{ agent_definition_id = \"default_worker_agent\" }] }]";
+    world.configure(&format!("model.api_key_env = \"{NAME}\"\nmodel.context_window = 131072\n{pool}"));
+    let with_key = |arguments: &[&str]| {
+        let mut command = world.agent(arguments);
+        command.env(NAME, KEY);
+        Running::start(command).ends().exits(0)
+    };
+    let ended = with_key(arguments);
+    let shown = with_key(&["replay", &ended.session(), "--debug"]);
+    is_nowhere(world, &[&ended.stdout, &ended.stderr, &shown.stdout, &shown.stderr]);
+    let found = format!("I found {MARKER}.");
+    assert!(world.server.requests().iter().any(|request| holds(&request.raw, &found)), "the parent has the answer");
+}
+
+/// STO-10, AGT-5: a key that is passed on to a sub agent, and that it finds and says, is in no task, result, event, row and request, and is
+/// not shown.
 #[test]
-fn a_key_among_agents() {
-    for world in World::each("key_among_agents") {
-        world.home.write("project/key.txt", format!("the key: {KEY}\n"));
-        let call = |name: &str, arguments: serde_json::Value| calls(Call::new(name, arguments));
-        let parents = std::sync::Mutex::new(0);
-        world.server.respond_with(move |request: &RecordedRequest, _| {
-            let tools = request.tool_names();
-            let said = request.messages().iter().filter(|message| message["role"] == "assistant").count();
-            let is_parent = tools.contains(&"agent__dispatch_worker") || tools.contains(&"agent__create_sub_agent");
-            if !is_parent {
-                return match (tools.contains(&"agent__task_claim_step"), said) {
-                    (true, 0) => call("agent.task_claim_step", json!({"task_id": "t", "step_id": "a"})),
-                    (true, 1) => calls(read("key.txt")),
-                    (true, 2) => call(
-                        "agent.task_update_step",
-                        json!({"task_id": "t", "step_id": "a", "status": "completed", "result_summary": format!("It is {KEY}.")}),
-                    ),
-                    (false, 0) => calls(read("key.txt")),
-                    _ => Reply::text(format!("I found {KEY}.")),
-                };
-            }
-            let mut turn = parents.lock().unwrap();
-            *turn += 1;
-            match *turn {
-                1 => call("agent.create_sub_agent", json!({"task": format!("Check {KEY}."), "context": format!("{KEY} again")})),
-                2 | 5 => Reply::text("Done."),
-                3 => call(
-                    "agent.task_create",
-                    json!({"task_id": "t", "wal_name": "t", "title": format!("T {KEY}"), "summary": KEY,
-                        "steps": [{"step_id": "a", "title": "A", "summary": KEY}]}),
-                ),
-                _ => call("agent.dispatch_worker", json!({"task_id": "t", "instruction": format!("Use {KEY}."), "constraints": KEY})),
-            }
-        });
-        let pool = "agents.worker_pools = [{ pool_id = \"p\", workers = [{ agent_definition_id = \"default_worker_agent\" }] }]";
-        let configured = |arguments: &[&str]| {
-            let mut command = world.agent(arguments);
-            command.env(NAME, KEY);
-            command
-        };
-        world.configure(&format!("model.api_key_env = \"{NAME}\"\nmodel.context_window = 131072\n{pool}"));
-        let sub = Running::start(configured(&["run", &format!("Check {KEY}.")])).ends().exits(0);
-        let worker = Running::start(configured(&["run", "--orchestrator", &format!("Use {KEY}.")])).ends().exits(0);
-        is_nowhere(&world, &[&sub.stdout, &sub.stderr, &worker.stdout, &worker.stderr]);
+fn a_key_that_a_sub_agent_finds() {
+    for world in World::each("key_of_a_sub_agent") {
+        let arguments = json!({"task": format!("Check {KEY}."), "context": format!("{KEY} again"), "constraints": KEY});
+        world.server.respond_with(family(vec![Call::new("agent.create_sub_agent", arguments)]));
+        among_agents(&world, &["run", &format!("Check {KEY}.")]);
+    }
+}
+
+/// STO-10, WRK-6, WAL-7: the same of a worker, whose step and Task hold it nowhere in their log.
+#[test]
+fn a_key_that_a_worker_finds() {
+    for world in World::each("key_of_a_worker") {
+        let task = json!({"task_id": "t", "wal_name": "t", "title": format!("T {KEY}"), "summary": KEY,
+            "steps": [{"step_id": "a", "title": "A", "summary": KEY}]});
+        let dispatch = json!({"task_id": "t", "instruction": format!("Use {KEY}."), "constraints": KEY});
+        let script = vec![Call::new("agent.task_create", task), Call::new("agent.dispatch_worker", dispatch)];
+        world.server.respond_with(family(script));
+        among_agents(&world, &["run", "--orchestrator", &format!("Use {KEY}.")]);
         let logs = bytes_below(&world.wal_dir());
         for form in [KEY, "very/secret", "very\\/secret"] {
             assert!(!holds(&logs, form), "{form} is in the log of a Task");
         }
-        assert!(holds(&logs, "It is [secret SCRIPTED_KEY]."), "the worker's words are");
-        let results = |words: &str| world.server.requests().iter().any(|request| holds(&request.raw, words));
-        assert!(results("I found [secret SCRIPTED_KEY]."), "the parent has its child's answer");
-        for ended in [&sub, &worker] {
-            let replay = Running::start(configured(&["replay", &ended.session(), "--debug"])).ends().exits(0);
-            assert!(!replay.stdout.contains("very/secret"), "{}", replay.stdout);
-        }
+        assert!(holds(&logs, &format!("It is {MARKER}.")), "what the worker says of its step is");
     }
 }

@@ -10,6 +10,7 @@ use agent_testkit::{Call, Protocol, RecordedRequest, Reply};
 use serde_json::json;
 
 use super::whole;
+use crate::many::tools::Starts;
 use crate::support::{World, watch};
 
 const SUMMARY: &str = "## Goal\n- read data.txt\n\n## Progress\n- Done: some of it\n\n## Next Steps\n- read on";
@@ -38,7 +39,7 @@ fn script(kind: Kind) -> impl Fn(&RecordedRequest, usize) -> Reply + Send + Sync
             return Reply::text(SUMMARY).no_usage();
         }
         let tools = request.tool_names();
-        let is_parent = tools.contains(&"agent__create_sub_agent") || tools.contains(&"agent__dispatch_worker");
+        let is_parent = tools.contains(&"agent__create_sub_agent") || tools.contains(&"agent__task_create");
         let turn = if is_parent { &parent } else { &child }.fetch_add(1, Ordering::SeqCst);
         let call = |name: &str, arguments| Reply::text("").calls([Call::new(name, arguments)]).no_usage();
         match (is_parent, kind, turn) {
@@ -48,7 +49,7 @@ fn script(kind: Kind) -> impl Fn(&RecordedRequest, usize) -> Reply + Send + Sync
                 "agent.task_create",
                 json!({"task_id": "t", "wal_name": "t", "title": "T", "summary": "", "steps": [{"step_id": "a", "title": "A"}]}),
             ),
-            (true, Kind::Worker, 1) => call("agent.dispatch_worker", json!({"task_id": "t", "instruction": TOLD})),
+            (true, Kind::Worker, 1) => call("test.dispatch", json!({"task_id": "t", "told": TOLD})),
             (true, ..) => Reply::text("Done.").no_usage(),
             (false, Kind::Worker, 0) => call("agent.task_claim_step", json!({"task_id": "t", "step_id": "a"})),
             (false, Kind::Worker, READS) => call(
@@ -75,7 +76,7 @@ async fn a_child_that_outgrows_its_window() {
             let world = World::with("child_compacted", protocol, pool).await;
             world.home.write("project/data.txt", "line of text\n".repeat(400));
             world.server.respond_with(script(kind));
-            let runtime = world.runtime().await;
+            let runtime = world.builder().tool(Starts::Worker.tool()).build().await.unwrap();
             let mode = if matches!(kind, Kind::Worker) { RunMode::Orchestrator } else { RunMode::Normal };
             let options = StartOptions { session_id: None, mode: Some(mode) };
             let handle = runtime.start("Have it read.", options).await.unwrap();
@@ -97,7 +98,7 @@ async fn a_child_that_outgrows_its_window() {
             let asked = |request: &&RecordedRequest| !asks_for_a_summary(request);
             let mut from_summary = requests.iter().filter(asked).map(|request| request.body.to_string());
             let told =
-                from_summary.rfind(|body| body.contains("<compaction>")).expect("a request begins with the summary");
+                from_summary.rfind(|body| body.contains("## Progress")).expect("a request begins with the summary");
             for part in ["<compaction>", "## Progress", "Never write anything."] {
                 assert!(told.contains(part), "{kind:?} {protocol:?}: {part}: {told}");
             }

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::actors::{Actors, Say, text_of};
 use super::{ends, types, whole};
+use crate::many::tools::Starts;
 use crate::support::{World, watch};
 
 /// Set for the process that is going to be killed: the home it works in.
@@ -67,7 +68,7 @@ async fn steps_of_a_killed_process_are_free_again() {
 
     let actors = Actors::default();
     actors.on("Go on.", |turn, _| match turn {
-        0 => Say::calls(&[("agent.list_workers", json!({})), ("agent.task_get", json!({"task_id": "t"}))]),
+        0 => Say::calls(&[("agent.task_get", json!({"task_id": "t"}))]),
         1 => Say::calls(&STEPS.map(dispatch)),
         2 => Say::calls(&[("agent.task_complete", json!({"task_id": "t"}))]),
         _ => Say::text("It is done."),
@@ -82,7 +83,7 @@ async fn steps_of_a_killed_process_are_free_again() {
             _ => Say::text("I am done."),
         });
     }
-    let runtime = actors.builder(&world).build().await.unwrap();
+    let runtime = actors.builder(&world).tool(Starts::Worker.tool()).build().await.unwrap();
     let ran = watch(&runtime.start("Go on.", orchestrator(Some(session_id.clone()))).await.unwrap()).await;
     ran.assert_completed();
     let ends = ends(&world, &session_id).await;
@@ -105,9 +106,8 @@ async fn steps_of_a_killed_process_are_free_again() {
     for worker in &lost {
         assert!(first.iter().any(|text| text.contains(worker.as_str())), "{worker}: {first:?}");
     }
-    let looked: Vec<_> = asked[1].messages.iter().rev().take(2).map(|message| text_of(&message.content)).collect();
-    assert_eq!(looked.concat().matches("\"status\":\"idle\"").count(), 2, "{looked:?}");
-    assert_eq!(looked.concat().matches("\"status\":\"ready\"").count(), 2, "{looked:?}");
+    let looked: String = asked[1].messages.iter().rev().take(2).map(|message| text_of(&message.content)).collect();
+    assert_eq!(looked.matches("\"status\":\"ready\"").count(), 2, "{looked:?}");
     let done = stored.iter().filter(|event| event.event_type == EventType::TaskCompleted).count();
     assert_eq!(done, 1);
     runtime.close().await;
@@ -118,7 +118,7 @@ fn told(step: &str) -> String {
 }
 
 fn dispatch(step: &str) -> (&'static str, serde_json::Value) {
-    ("agent.dispatch_worker", json!({"task_id": "t", "instruction": told(step), "allowed_step_ids": [step]}))
+    ("test.dispatch", json!({"task_id": "t", "told": told(step), "step_id": step}))
 }
 
 fn claim(step: &str) -> Say {
@@ -140,7 +140,7 @@ async fn work_until_killed(home: std::path::PathBuf) {
         actors.on(&told(step), move |turn, _| if turn == 0 { claim(step) } else { Say::Nothing });
     }
     let project = home.parent().unwrap().join("project");
-    let runtime = actors.builder_at(&home, &project).build().await.unwrap();
+    let runtime = actors.builder_at(&home, &project).tool(Starts::Worker.tool()).build().await.unwrap();
     let run = runtime.start("Work it off.", orchestrator(None)).await.unwrap();
     for step in STEPS {
         actors.wait_for_turn(&told(step), 2).await;

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use agent_core::StartOptions;
 use agent_store::testing::{StoreBetween, Verdict};
 use agent_testkit::Protocol;
 use serde_json::json;
 
 use super::actors::{Actors, Say};
-use crate::support::{World, run};
+use crate::support::World;
 
 /// What the store was asked, by name, while a parent and so many children of one turn ran.
 async fn asked(children: usize) -> BTreeMap<&'static str, usize> {
@@ -28,7 +29,9 @@ async fn asked(children: usize) -> BTreeMap<&'static str, usize> {
     };
     let builder = actors.builder(&world).store_between(move |inner| StoreBetween::shared(inner, judge));
     let runtime = builder.build().await.unwrap();
-    run(&runtime, "Send them.").await.assert_completed();
+    // Nobody watches: whoever falls behind reads on from the store.
+    let handle = runtime.start("Send them.", StartOptions::default()).await.unwrap();
+    assert_eq!(handle.wait().await.status.as_str(), "completed");
     runtime.close().await;
     assert_eq!(actors.asked("Look.").len(), children);
     let count = count.lock().unwrap().clone();
@@ -43,5 +46,5 @@ async fn a_child_of_one_turn_reads_nothing() {
     let more: BTreeMap<_, _> = five.iter().map(|(name, count)| (*name, count - one.get(name).unwrap_or(&0))).collect();
     let reads: BTreeMap<_, _> = more.iter().filter(|(name, count)| **name != "commit" && **count > 0).collect();
     assert!(reads.is_empty(), "four more children read {reads:?} more");
-    assert!(more["commit"] <= 4 * 9, "four more children commit {} times more", more["commit"]);
+    assert!(more["commit"] <= 4 * 10, "four more children commit {} times more", more["commit"]);
 }

@@ -41,7 +41,8 @@ fn commands() -> Vec<String> {
     words.map(|words| String::from_utf8_lossy(&words).replace('\0', " ")).collect()
 }
 
-pub(super) fn what_is_stored(home: &TestHome, session: &SessionId, tally: &Tally) {
+/// `faulty`: storing failed at times.
+pub(super) fn what_is_stored(home: &TestHome, session: &SessionId, faulty: bool, tally: &Tally) {
     let process = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     process.block_on(async {
         let store = Stored::open(&home.home).await.store;
@@ -51,8 +52,10 @@ pub(super) fn what_is_stored(home: &TestHome, session: &SessionId, tally: &Tally
         let nodes = store.nodes_between(session, 0, u64::from(u32::MAX), 1_000_000).await.unwrap();
         assert!(store.unfinished_runs(session).await.unwrap().is_empty());
         places(&events);
-        ends(&store, session, &events, tally).await;
-        results(&events, &nodes, tally);
+        ends(&store, session, &events, faulty, tally).await;
+        let row = store.session(session).await.unwrap().unwrap();
+        let path = store.load_path(session, &row.active_node_id.expect("the last run left something")).await.unwrap();
+        results(&events, &nodes, &path, tally);
         logs(&home.project, session, &events, tally);
         store.close().await;
     });
@@ -73,7 +76,7 @@ fn places(events: &[RuntimeEvent]) {
 
 /// RUN-20, AGT-4, WRK-9: every run has ended, once, and children before those that began them, but for those that did not stop in time;
 /// nobody but the session's own agent began by itself.
-async fn ends(store: &SqliteStore, session: &SessionId, events: &[RuntimeEvent], tally: &Tally) {
+async fn ends(store: &SqliteStore, session: &SessionId, events: &[RuntimeEvent], faulty: bool, tally: &Tally) {
     let root = store.session(session).await.unwrap().unwrap().root_agent_id;
     let created = events.iter().filter(|event| event.event_type == EventType::ChildAgentCreated);
     let created: HashSet<RunId> =
@@ -84,6 +87,7 @@ async fn ends(store: &SqliteStore, session: &SessionId, events: &[RuntimeEvent],
         assert!(ended.insert(run, event.seq.unwrap()).is_none(), "{run} ended twice");
     }
     let runs: HashSet<&RunId> = events.iter().filter_map(|event| event.run_id.as_ref()).collect();
+    let mut cut: HashSet<RunId> = HashSet::new();
     for run in runs {
         let row = store.run(run).await.unwrap().unwrap_or_else(|| panic!("{run} has events and no row"));
         // One that was cancelled while it waited has come to nothing that could have a reason.
@@ -95,8 +99,10 @@ async fn ends(store: &SqliteStore, session: &SessionId, events: &[RuntimeEvent],
         let began =
             events.iter().any(|event| event.run_id.as_ref() == Some(run) && event.event_type == EventType::LoopStarted);
         assert!(!began || ended.contains_key(run), "{run} began and has no end: {row:?}");
-        let is_cut = row.error.as_ref().is_some_and(|error| error.details.contains_key("kind"));
-        tally.add(|tally| &tally.cut_short, usize::from(is_cut));
+        if row.error.as_ref().is_some_and(|error| error.details.contains_key("kind")) {
+            tally.count(|tally| &tally.cut_short);
+            cut.insert(run.clone());
+        }
     }
     let left: HashSet<RunId> = events
         .iter()
@@ -112,8 +118,15 @@ async fn ends(store: &SqliteStore, session: &SessionId, events: &[RuntimeEvent],
             _ => tally.count(|tally| &tally.children),
         }
         if let (Some(child), Some(parent)) = (child, parent) {
-            let in_order = child < parent || left.contains(&created.child_run_id);
-            assert!(in_order, "{} ended after its parent", created.child_run_id);
+            // The end of one that could not be stored is written by whoever takes the session up.
+            let is_cut = cut.contains(&created.child_run_id) && faulty;
+            let in_order = child < parent || is_cut || left.contains(&created.child_run_id);
+            assert!(
+                in_order,
+                "{} ended after its parent: {:?}",
+                created.child_run_id,
+                store.run(&created.child_run_id).await
+            );
         }
     }
     let commands = |event: &&RuntimeEvent| {
@@ -123,31 +136,36 @@ async fn ends(store: &SqliteStore, session: &SessionId, events: &[RuntimeEvent],
     tally.add(|tally| &tally.commands, events.iter().filter(commands).count());
 }
 
-/// AGT-5, RUN-20: every call that a conversation holds has one result there: what came of it, or that nobody knows.
-fn results(events: &[RuntimeEvent], nodes: &[Node], tally: &Tally) {
-    let blocks = || nodes.iter().flat_map(|node| node.content.iter().map(move |block| (node, block)));
-    let results: HashMap<_, _> = blocks()
-        .filter_map(|(node, block)| match block {
-            ContentBlock::ToolResult(result) => Some(((&node.agent_id, &result.tool_call_id), result)),
-            _ => None,
-        })
-        .collect();
-    let last: HashMap<_, _> = nodes.iter().map(|node| (&node.agent_id, &node.run_id)).collect();
+/// AGT-5, RUN-20: every call in the user's conversation has one result there: what came of it, or that nobody knows. So has every call of
+/// a child whose run completed.
+fn results(events: &[RuntimeEvent], nodes: &[Node], path: &[Node], tally: &Tally) {
+    let mut results = HashMap::new();
+    for block in nodes.iter().flat_map(|node| node.content.iter()) {
+        if let ContentBlock::ToolResult(result) = block {
+            results.insert(&result.tool_call_id, result);
+        }
+    }
     let created: HashSet<_> = events
         .iter()
         .filter(|event| event.event_type == EventType::ChildAgentCreated)
         .filter_map(|event| event.tool_call_id.as_ref())
         .collect();
-    for (node, block) in blocks() {
-        let ContentBlock::ToolCall(call) = block else { continue };
-        let found = results.get(&(&node.agent_id, &call.tool_call_id));
-        // Nobody goes on with a child whose run was cut short, and with what it had begun.
-        let goes_on = last[&node.agent_id] != &node.run_id;
-        assert!(found.is_some() || !goes_on, "no result of {call:?} of {}", node.agent_id);
-        if created.contains(&call.tool_call_id) && goes_on {
-            match found.is_some_and(|result| result.is_error) {
-                true => tally.count(|tally| &tally.losses),
-                false => tally.count(|tally| &tally.results),
+    let root = path.first().map(|node| &node.agent_id);
+    // What an agent's last run leaves open, its next one answers; most children have none.
+    let completed = events.iter().filter(|event| event.event_type == EventType::LoopCompleted);
+    let completed: HashSet<_> = completed.filter_map(|event| event.run_id.as_ref()).collect();
+    let of_children = nodes.iter().filter(|node| Some(&node.agent_id) != root && completed.contains(&node.run_id));
+    for node in path.iter().chain(of_children) {
+        for block in node.content.iter() {
+            let ContentBlock::ToolCall(call) = block else { continue };
+            let Some(result) = results.get(&call.tool_call_id) else {
+                panic!("no result of {call:?} of {} in {}", node.agent_id, node.run_id);
+            };
+            if created.contains(&call.tool_call_id) {
+                match result.is_error {
+                    true => tally.count(|tally| &tally.losses),
+                    false => tally.count(|tally| &tally.results),
+                }
             }
         }
     }

@@ -48,7 +48,7 @@ fn random_worlds_that_are_killed() {
         let monkey = Monkey::new(seed, String::new());
         let session = session.unwrap();
         lives::last_life(&home.home, &home.project, &monkey, &session);
-        checks::what_is_stored(&home, &session, &tally);
+        checks::what_is_stored(&home, &session, false, &tally);
         tally.count(|tally| &tally.worlds);
         home.remove();
     }

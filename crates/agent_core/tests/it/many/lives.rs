@@ -73,6 +73,8 @@ pub(super) struct World {
     monkey: Arc<Monkey>,
     tally: Arc<Tally>,
     session: Option<SessionId>,
+    /// Storing has failed at times.
+    faulty: bool,
 }
 
 /// How a process ends.
@@ -88,7 +90,7 @@ impl World {
         let home = TestHome::new("world");
         home.write_config("http://127.0.0.1:9", "openai", &configuration());
         let monkey = Monkey::new(seed, Monkey::nap_of(seed));
-        Self { seed, dice: Dice::new(seed), home, monkey, tally: Arc::clone(tally), session: None }
+        Self { seed, dice: Dice::new(seed), home, monkey, tally: Arc::clone(tally), session: None, faulty: false }
     }
 
     pub(super) fn live(mut self) {
@@ -99,7 +101,7 @@ impl World {
         if let Some(session) = self.session.take() {
             last_life(&self.home.home, &self.home.project, &self.monkey, &session);
             checks::no_command_lives(&self.monkey.nap);
-            checks::what_is_stored(&self.home, &session, &self.tally);
+            checks::what_is_stored(&self.home, &session, self.faulty, &self.tally);
         }
         self.tally.count(|tally| &tally.worlds);
         self.home.remove();
@@ -108,6 +110,7 @@ impl World {
     fn life(&mut self) {
         self.tally.count(|tally| &tally.lives);
         let faults = Arc::new(Faults { rate: *self.dice.pick(&[0, 0, 60, 12]), dice: Mutex::new(self.dice.clone()) });
+        self.faulty |= faults.rate > 0;
         let process = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let end = process.block_on(self.days(&faults));
         // What is under way is dropped where it stands; blocking work, such as a commit, comes to its end as in a kernel.

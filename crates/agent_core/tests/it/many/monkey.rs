@@ -70,13 +70,20 @@ impl Monkey {
             }
             _ if request.tools.tools.is_empty() => said("A summary of what was said."),
             _ if self.roll(|dice| dice.below(9) < turns) => said("It is done."),
-            _ => self.roll(|dice| self.calls(dice, &request.tools.tools)),
+            _ => self.roll(|dice| self.calls(dice, &request.tools.tools, turns)),
         }
     }
 
-    fn calls(&self, dice: &mut Dice, tools: &[ToolDefinition]) -> ModelEvent {
+    fn calls(&self, dice: &mut Dice, tools: &[ToolDefinition], turns: u64) -> ModelEvent {
         let offers = |name: &str| tools.iter().any(|tool| tool.name == name);
-        let known: Vec<&str> = CALLS.iter().copied().filter(|name| offers(name)).collect();
+        let mut known: Vec<&str> = CALLS.iter().copied().filter(|name| offers(name)).collect();
+        // Without a Task nobody is sent, and without a claim nothing comes of it.
+        let first = ["agent.task_create", "agent.task_claim_step"].into_iter().find(|name| offers(name));
+        match first {
+            Some(first) if turns < 2 && !dice.one_in(4) => known = vec![first],
+            Some("agent.task_create") if dice.one_in(2) => known.retain(|name| name.contains("dispatch")),
+            _ => {}
+        }
         if known.is_empty() {
             return said("There is nothing to be done.");
         }
