@@ -12,11 +12,23 @@ use crate::error::ArchiveError;
 use crate::inspect::RunInspection;
 use crate::screen;
 use crate::stored::{self, Who};
+use crate::tasks::{DispatchedStepView, TaskArchive};
 use crate::timeline::words;
 
 /// A child's run: what its turns were made of, who the child is, what it was asked and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChildInspection {
+    /// Who the child is, what it was asked and what came of it.
+    #[serde(flatten)]
+    pub place: ChildPlace,
+    /// The run and its turns.
+    #[serde(flatten)]
+    pub inspection: RunInspection,
+}
+
+/// Who a child is, what it was asked and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChildPlace {
     /// The child.
     pub agent: AgentInfo,
     /// The part it plays; none where an older build made it.
@@ -34,15 +46,12 @@ pub struct ChildInspection {
     /// What it said at its end, whole; none where it did not come to that.
     pub answered: Option<String>,
     /// What a worker was sent for.
-    pub worker: Option<WorkerInspection>,
-    /// The run and its turns.
-    #[serde(flatten)]
-    pub inspection: RunInspection,
+    pub worker: Option<WorkerPlace>,
 }
 
 /// What a worker was sent for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct WorkerInspection {
+pub struct WorkerPlace {
     /// Its entry in the configuration.
     pub worker_id: Option<String>,
     /// Its pool.
@@ -53,6 +62,22 @@ pub struct WorkerInspection {
     pub allowed_step_ids: Option<BTreeSet<StepId>>,
     /// The step that it claimed; none before it does.
     pub step_id: Option<StepId>,
+    /// That step as it was then and as it is now, where the Tasks were looked at.
+    pub step: Option<DispatchedStepView>,
+    /// Why the step cannot be told: the log of its Task makes none.
+    pub step_unread: Option<String>,
+}
+
+impl ChildPlace {
+    /// Puts the step that a worker claimed beside it. This blocks: the log of the Task is read.
+    pub fn look_at_step(&mut self, run_id: &RunId, tasks: &TaskArchive) {
+        let session_id = &self.agent.session_id;
+        let Some(worker) = self.worker.as_mut().filter(|worker| worker.step_id.is_some()) else { return };
+        match tasks.dispatched(session_id, &worker.task_id, run_id) {
+            Ok(step) => worker.step = step,
+            Err(why) => worker.step_unread = Some(why),
+        }
+    }
 }
 
 /// Messages read at once: they may be long.
@@ -64,6 +89,15 @@ impl Archive {
     /// # Errors
     /// [`ArchiveError::NoChild`] if the run is none of a child; if there is no such run, or the store cannot be read.
     pub async fn inspect_child(&self, id: &RunId, include_sensitive: bool) -> Result<ChildInspection, ArchiveError> {
+        let place = self.child_place(id, include_sensitive).await?;
+        Ok(ChildInspection { place, inspection: self.inspect_run(id, include_sensitive).await? })
+    }
+
+    /// Who a child is, what it was asked in this run and what came of it.
+    ///
+    /// # Errors
+    /// [`ArchiveError::NoChild`] if the run is none of a child; if there is no such run, or the store cannot be read.
+    pub async fn child_place(&self, id: &RunId, include_sensitive: bool) -> Result<ChildPlace, ArchiveError> {
         let run = self.run_row(id).await?;
         let agent = self.told(self.store.agent(&run.agent_id).await)?;
         let mut agent = agent.ok_or_else(|| not_found("agent", &run.agent_id))?;
@@ -89,19 +123,21 @@ impl Archive {
             (role, call) = (Some(origin.role), Some(origin.parent_tool_call_id));
             agent_definition_id = Some(origin.agent_definition_id);
             if let Some(sent) = origin.worker {
-                worker = Some(WorkerInspection {
+                worker = Some(WorkerPlace {
                     worker_id: sent.worker_id.or(who.worker),
                     worker_pool_id: sent.worker_pool_id,
                     task_id: sent.task_id,
                     allowed_step_ids: sent.allowed_step_ids,
                     step_id: self.claimed_step(id).await?,
+                    step: None,
+                    step_unread: None,
                 });
             }
         }
         if !include_sensitive {
             screen::agent(self.screen.patterns()?, &mut agent);
         }
-        Ok(ChildInspection {
+        Ok(ChildPlace {
             role,
             agent_definition_id,
             parent_agent_id: agent.parent_agent_id.clone(),
@@ -110,7 +146,6 @@ impl Archive {
             asked,
             answered,
             worker,
-            inspection: self.inspect_run(id, include_sensitive).await?,
             agent,
         })
     }

@@ -30,7 +30,7 @@ mod timeline;
 mod tree;
 
 pub use archive::Archive;
-pub use child::{ChildInspection, WorkerInspection};
+pub use child::{ChildInspection, ChildPlace, WorkerPlace};
 pub use cleanup::{ArtifactCleanup, CleanupCandidate, CleanupFailure, CleanupKept, CleanupReason, CleanupResult};
 pub use context::{
     BlockReport, CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry, ContextReport,
@@ -41,9 +41,9 @@ pub use inspect::{RunInspection, TurnInspection, TurnReply, TurnReport};
 pub use listing::{FoundSessions, SessionHit, SessionListing, Standing};
 pub use missing::Missing;
 pub use replay::{Replay, ReplayResult};
-pub use tasks::{StepView, TaskArchive, TaskCleanup, TaskDamage, TaskLog, TaskSession, TaskView};
+pub use tasks::{DispatchedStepView, StepView, TaskArchive, TaskCleanup, TaskDamage, TaskLog, TaskSession, TaskView};
 pub use timeline::{
-    Timeline, TimelineCall, TimelineChildEnd, TimelineEnd, TimelineEntry, TimelineFile, TimelineFold, TimelineOptions,
-    TimelineOutcome, TimelineQuestion, TimelineScope, TimelineStep, TimelineTail,
+    Timeline, TimelineCall, TimelineChild, TimelineChildEnd, TimelineEnd, TimelineEntry, TimelineFile, TimelineFold,
+    TimelineOptions, TimelineOutcome, TimelineQuestion, TimelineScope, TimelineStep, TimelineTail,
 };
 pub use tree::{AgentTree, TreeAgent, TreeRun};

@@ -7,13 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use agent_protocol::{EventId, SessionId, Timestamp};
+use agent_protocol::task::TaskId;
+use agent_protocol::{EventId, RunId, SessionId, Timestamp};
 use agent_redact::KnownSecrets;
 use agent_task_store::{Stamp, TaskError};
 use agent_tasks::Moment;
 
 pub use cleanup::TaskCleanup;
-pub use view::{StepView, TaskView};
+pub use view::{DispatchedStepView, StepView, TaskView};
 
 use crate::error::ArchiveError;
 use crate::screen::Screen;
@@ -135,6 +136,22 @@ impl TaskArchive {
         };
         let task = cancelled.map_err(|why| ArchiveError::Tasks(self.shown(&why)))?;
         Ok(TaskView::of(&task, &|text| self.shown(text)))
+    }
+
+    /// The step that a run claimed, as it was then and as it is now; none where it claimed none.
+    ///
+    /// # Errors
+    /// Why that cannot be told, in words.
+    pub fn dispatched(
+        &self,
+        session_id: &SessionId,
+        task_id: &TaskId,
+        run_id: &RunId,
+    ) -> Result<Option<DispatchedStepView>, String> {
+        let folder = agent_task_store::session_folder(&self.wal_dir, session_id);
+        let step = agent_task_store::dispatched_step(&folder, session_id, task_id, run_id);
+        let step = step.map_err(|error| self.shown(&error.to_string()))?;
+        Ok(step.map(|step| DispatchedStepView::of(&step, &|text| self.shown(text))))
     }
 
     fn shown(&self, text: &str) -> String {

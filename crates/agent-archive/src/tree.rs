@@ -350,3 +350,6 @@ fn elapsed(run: &RunInfo) -> Option<u64> {
 fn no_root(session_id: &SessionId, agent_id: &AgentId) -> StoreError {
     StoreError::NotInSession { session_id: session_id.clone(), kind: "agent", id: agent_id.to_string() }
 }
+
+#[cfg(test)]
+mod tests;

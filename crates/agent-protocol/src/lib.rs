@@ -9,7 +9,6 @@
 //! [`ModelRequest`] and [`ModelEvent`] (what a provider sees and says), [`RuntimeEvent`] (what a user watches).
 
 mod agent;
-mod child;
 mod content;
 mod contract_tools;
 mod descriptor;
@@ -23,6 +22,7 @@ mod path_shown;
 mod path_text;
 mod permission;
 mod run;
+mod run_metadata;
 mod schema;
 pub mod task;
 mod text_encoding;
@@ -32,7 +32,6 @@ mod tool;
 pub use agent::{
     AgentDefinition, AgentDefinitionInfo, DefinitionSource, ModelProfile, SuggestedTool, UnavailableReason, internal,
 };
-pub use child::{ChildOrigin, WorkerOrigin};
 pub use content::{ArtifactRef, ContentBlock, JsonBlock, MAX_NAME, TextBlock, ToolCall, ToolResultBlock, bounded_name};
 pub use contract_tools::{CONTRACT_TOOLS, contract_tool};
 pub use descriptor::{RoleAccess, ToolDescriptor, ToolOrigin, ToolRequirement, ToolRoles};
@@ -49,6 +48,7 @@ pub use path_shown::{path_from_shown, shown_path, shown_path_with};
 pub use path_text::{path_from_text, path_line, path_text, percent_encoded};
 pub use permission::{DecisionKind, PermissionDecision, PermissionRequest};
 pub use run::{AgentRole, AgentStatus, AgentType, EndReason, RunMode, RunStatus};
+pub use run_metadata::{ChildOrigin, WorkerOrigin};
 pub use schema::{Schema, boundary_schemas};
 pub use text_encoding::{FromUtf16, TextEncoding};
 pub use time::Timestamp;

@@ -3,9 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Object;
-use crate::event::FieldError;
-
 macro_rules! stored_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)* }) => {
         $(#[$doc])*
@@ -104,21 +101,6 @@ stored_enum! {
         Normal = "normal",
         /// The main agent is the Orchestrator of a Task.
         Orchestrator = "orchestrator",
-    }
-}
-
-impl RunMode {
-    /// The key in the metadata of the row of a run by the session's own agent; a row without it is that of a normal run.
-    pub const KEY: &'static str = "mode";
-
-    /// What the metadata of such a row say.
-    ///
-    /// # Errors
-    /// [`FieldError`] where that is no mode.
-    pub fn of_run(metadata: &Object) -> Result<Self, FieldError> {
-        let Some(stored) = metadata.get(Self::KEY) else { return Ok(Self::Normal) };
-        let mode = stored.as_str().and_then(Self::from_stored);
-        mode.ok_or_else(|| FieldError { field: Some(Self::KEY.to_owned()), message: format!("{stored} is no mode") })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_archive::{Archive, ArchiveError, ChildInspection};
+use agent_archive::{Archive, ArchiveError, ChildInspection, TaskArchive};
 use agent_protocol::{AgentId, EndReason, ErrorCode, ErrorPayload, RunId, RunMode, RunStatus, SessionId};
 use agent_redact::within::{in_error, in_optional_text, in_text};
 use agent_store::SessionStore;
@@ -29,6 +29,7 @@ pub struct RunHandle {
     pub(crate) cancel_timeout: Duration,
     pub(crate) mode: RunMode,
     pub(crate) archive: Archive,
+    pub(crate) tasks: TaskArchive,
 }
 
 impl RunHandle {
@@ -95,12 +96,18 @@ impl RunHandle {
         child_run_id: &RunId,
         include_sensitive: bool,
     ) -> Result<ChildInspection, ArchiveError> {
-        let child = self.archive.inspect_child(child_run_id, include_sensitive).await?;
-        if child.parent_run_id != self.started.run_id {
+        let mut child = self.archive.inspect_child(child_run_id, include_sensitive).await?;
+        if child.place.parent_run_id != self.started.run_id {
             let (run_id, child_run_id) = (self.started.run_id.clone(), child_run_id.clone());
-            return Err(ArchiveError::OthersChild { run_id, child_run_id, parent_run_id: child.parent_run_id });
+            let parent_run_id = child.place.parent_run_id;
+            return Err(ArchiveError::OthersChild { run_id, child_run_id, parent_run_id });
         }
-        Ok(child)
+        let (tasks, run_id) = (self.tasks.clone(), child_run_id.clone());
+        let looked = tokio::task::spawn_blocking(move || {
+            child.place.look_at_step(&run_id, &tasks);
+            child
+        });
+        looked.await.map_err(|_| ArchiveError::BrokeOff { work: "looking at the step of a worker" })
     }
 
     /// Waits for the end. What looks like a secret is not shown in its answer, its error and what went unanswered.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent_archive::Archive;
+use agent_archive::{Archive, TaskArchive};
 use agent_protocol::{
     ContentBlock, EventType, RunId, RunMode, RuntimeEvent, SessionId, UnavailableReason, contract_tool,
 };
@@ -202,7 +202,9 @@ impl Runtime {
             RunSpec { run_id, work, model, limits, spending: Spending::of_root(), cancel: services.stop.child_token() };
         let started = launcher.start(&session, &owned, spec);
         let (store, cancel_timeout) = (Arc::clone(&services.store), services.settings.cancel_timeout);
-        Ok(RunHandle { started, store, cancel_timeout, mode, archive: self.archive() })
+        let secrets = services.redactor.secrets().clone();
+        let tasks = TaskArchive::new(services.settings.tasks.wal_dir.clone(), secrets);
+        Ok(RunHandle { started, store, cancel_timeout, mode, archive: self.archive(), tasks })
     }
 
     /// Looks back at what is stored.

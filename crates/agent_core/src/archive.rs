@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use agent_archive::{
-    AgentTree, Archive, ArtifactCleanup, BlockReport, ChildInspection, CleanupCandidate, CleanupFailure, CleanupKept,
-    CleanupReason, CleanupResult, CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd, ContextEntry,
-    ContextReport, ContextRun, EpochContext, FoundSessions, PinnedNode, Replay, ReplayResult, RequestContext,
-    RequestOutcome, RequestReport, RunInspection, SessionHit, SessionListing, Standing, StepView, TaskArchive,
-    TaskCleanup, TaskDamage, TaskLog, TaskSession, TaskView, Timeline, TimelineCall, TimelineChildEnd, TimelineEnd,
-    TimelineEntry, TimelineFile, TimelineFold, TimelineOptions, TimelineOutcome, TimelineQuestion, TimelineScope,
-    TimelineStep, TimelineTail, TreeAgent, TreeRun, TurnInspection, TurnReply, TurnReport, UnreadableEvent,
-    WindowShares, WorkerInspection,
+    AgentTree, Archive, ArtifactCleanup, BlockReport, ChildInspection, ChildPlace, CleanupCandidate, CleanupFailure,
+    CleanupKept, CleanupReason, CleanupResult, CompactionBegun, CompactionOutcome, CompactionReport, ContextEnd,
+    ContextEntry, ContextReport, ContextRun, DispatchedStepView, EpochContext, FoundSessions, PinnedNode, Replay,
+    ReplayResult, RequestContext, RequestOutcome, RequestReport, RunInspection, SessionHit, SessionListing, Standing,
+    StepView, TaskArchive, TaskCleanup, TaskDamage, TaskLog, TaskSession, TaskView, Timeline, TimelineCall,
+    TimelineChild, TimelineChildEnd, TimelineEnd, TimelineEntry, TimelineFile, TimelineFold, TimelineOptions,
+    TimelineOutcome, TimelineQuestion, TimelineScope, TimelineStep, TimelineTail, TreeAgent, TreeRun, TurnInspection,
+    TurnReply, TurnReport, UnreadableEvent, WindowShares, WorkerPlace,
 };
 pub use agent_protocol::Estimates;
 use agent_protocol::SessionId;

@@ -94,6 +94,15 @@ fn page(report: &ConfigReport) -> String {
         budgets.dynamic,
         budgets.messages,
     );
+    if let Some(budgets) = &report.orchestrator_budgets {
+        page.push_str(&format!(
+            "Runs with --orchestrator have more tools, and the task board:\n\
+             {:>9} fixed part\n\
+             {:>9} loaded instructions, catalogs and the board, at most\n\
+             {:>9} conversation\n",
+            budgets.fixed, budgets.dynamic, budgets.messages,
+        ));
+    }
     let by = |model: &Option<String>, off: &str| {
         model.as_ref().map_or_else(|| off.to_owned(), |model| format!("by {model}"))
     };

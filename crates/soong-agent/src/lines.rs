@@ -33,8 +33,11 @@ pub(crate) fn outcome(end: &CallEnd) -> (&'static str, Colour, String) {
         ResultKind::Denied => ("denied", Colour::Yellow),
     };
     let said = end.error.as_ref().map(|error| &error.message).or(end.summary.as_ref());
+    let said = said.map(|said| in_line(said.lines().next().unwrap_or_default()));
     let line = match said {
-        Some(outcome) => format!("{call}: {}", in_line(outcome.lines().next().unwrap_or_default())),
+        // What was asked for, in the same words.
+        Some(said) if call.ends_with(&format!(": {said}")) => call,
+        Some(said) => format!("{call}: {said}"),
         None => call,
     };
     (mark, colour, line)
@@ -248,7 +251,8 @@ pub(crate) fn usage(end: &RunEnd, seconds: Option<f64>) -> String {
     format!("{turns}, {own}{cost}{time}{}", tree.unwrap_or_default())
 }
 
-fn tokens(usage: Option<&Usage>, is_estimate: bool) -> String {
+/// How many tokens were used, as far as the server said.
+pub(crate) fn tokens(usage: Option<&Usage>, is_estimate: bool) -> String {
     let about = if is_estimate { "about " } else { "" };
     match (usage.and_then(|usage| usage.input_tokens), usage.and_then(|usage| usage.output_tokens)) {
         (None, None) => "tokens unknown".to_owned(),

@@ -7,6 +7,7 @@
 //! they are asked), [`exit`] (what scripts see), [`hint`] (what to do about errors); then [`sessions`], [`replay`], [`tasks`] and [`cleanup`], which look at what is
 //! [`stored`], and [`memory`], which looks at what is remembered.
 
+mod children;
 mod cleanup;
 mod cli;
 mod config;

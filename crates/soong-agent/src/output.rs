@@ -277,7 +277,7 @@ impl Output {
     /// Wipes those away.
     pub(crate) fn wipe_status(&mut self) {
         if self.style.live && !self.mid_line {
-            let text = self.drawn.wiped();
+            let text = self.drawn.wiped(columns());
             self.write_stderr(&text);
         }
     }
@@ -294,6 +294,12 @@ impl Output {
 
     fn width_of_stdout(&self) -> Width {
         Width::new(columns_of(&[tcgetwinsize(io::stdout())]), self.ambiguous_is_wide)
+    }
+
+    /// How many rows the terminal has that shows stderr.
+    pub(crate) fn rows_of_stderr(&self) -> usize {
+        let rows = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_row));
+        if rows > 0 { rows } else { 24 }
     }
 
     /// Begins to draw on a screen of its own, where stdout is a terminal that can; what was on it comes back in the end.

@@ -1,6 +1,7 @@
 //! `soong-agent replay`.
 
 mod context;
+mod place;
 mod rows;
 mod timeline;
 mod which;
@@ -11,7 +12,8 @@ use std::path::Path;
 use agent_core::archive::{Archive, SessionListing, Standing, TimelineOptions};
 use agent_core::id::{RunId, SessionId};
 use agent_core::permission::path_from_text;
-use agent_core::session::{AgentInfo, SessionInfo};
+use agent_core::runtime::RunMode;
+use agent_core::session::AgentInfo;
 
 use crate::cli::ReplayArguments;
 use crate::exit::{Exit, Failure, Outcome};
@@ -173,9 +175,12 @@ async fn timeline(
     if let Some(run) = run {
         check_session(&told.session().session_id, session, run)?;
     }
-    let stored = &told.listing().summary.session;
-    let mut timeline = Timeline::new(output.page_look(), &stored.cwd, how_to_go_on(stored));
-    let page = header(told.listing(), output.page_look());
+    let cwd = &told.listing().summary.session.cwd;
+    let mut timeline = Timeline::new(output.page_look(), cwd, how_to_go_on(told.listing()));
+    let mut page = header(told.listing(), output.page_look());
+    if let Some(run) = run {
+        page.push_str(&place::of(archive, run, cwd, arguments.include_sensitive, output.page_look()).await?);
+    }
     output.page(&page);
     while let Some(entries) = told.next().await? {
         output.page(&timeline.page(&entries));
@@ -185,7 +190,6 @@ async fn timeline(
     }
     output.page(&timeline.end(session));
     let look = output.page_look();
-    output.page(&told.children().iter().map(|agent| child(agent, look)).collect::<String>());
     if arguments.debug {
         output.page(&told.internal().iter().map(|agent| child(agent, look)).collect::<String>());
     }
@@ -236,12 +240,13 @@ fn ending(listing: &SessionListing, open: bool) -> Ending {
     match (&listing.standing, open) {
         (_, false) => Ending::Nothing,
         (Standing::Running | Standing::Queued, true) => Ending::AtWork,
-        (_, true) => Ending::Interrupted(how_to_go_on(&listing.summary.session)),
+        (_, true) => Ending::Interrupted(how_to_go_on(listing)),
     }
 }
 
 /// The words that do, from the current folder.
-fn how_to_go_on(session: &SessionInfo) -> String {
+fn how_to_go_on(listing: &SessionListing) -> String {
+    let session = &listing.summary.session;
     let project = path_from_text(&session.cwd);
     if !project.is_dir() {
         let folder = whole_line(&below_home(&session.cwd));
@@ -251,11 +256,14 @@ fn how_to_go_on(session: &SessionInfo) -> String {
     if stored::project_folder(None).ok().as_ref() != Some(&session.cwd) {
         words.extend([OsStr::new("--path"), project.as_os_str()]);
     }
+    if listing.mode == Some(RunMode::Orchestrator) {
+        words.push(OsStr::new("--orchestrator"));
+    }
     words.extend([OsStr::new("--session-id"), OsStr::new(session.session_id.as_str())]);
     format!("go on with: {} \"…\"", shell::typed(words))
 }
 
-/// A child agent, in a line (STO-9).
+/// An agent that core made for itself, in a line.
 fn child(agent: &AgentInfo, look: Look) -> String {
     let line = format!("{} ({}): {}", agent.agent_id, agent.agent_type.as_str(), agent.status.as_str());
     let rows = look.rows("child   ", "  ", &line);

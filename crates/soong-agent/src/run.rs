@@ -6,13 +6,17 @@ use std::time::Duration;
 
 use agent_core::error::{BuildError, ErrorPayload, RuntimeError, StoreError};
 use agent_core::event::EventStream;
-use agent_core::event::ToolDenied;
+use agent_core::event::{ChildAgentCreated, ToolDenied};
 use agent_core::id::SessionId;
 use agent_core::permission::path_from_text;
 use agent_core::runtime::{Background, RunMode};
 use agent_core::session::project_name;
 use agent_core::{AgentRuntime, EventType, PermissionDecision, RunHandle, RuntimeEvent, StartOptions};
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::cli::RunArguments;
 use crate::config::{key_is_a_word, key_not_hidden};
@@ -27,6 +31,7 @@ use crate::recap;
 use crate::shell;
 use crate::signals::{Signals, survive_file_size_limit, watch_from_outside};
 use crate::stored::{self, Which, opening};
+use crate::tasks;
 use crate::view::View;
 
 /// What is said in the middle of a run.
@@ -190,6 +195,15 @@ fn not_started(error: RuntimeError) -> Failure {
     failure
 }
 
+/// The next event of a stream, and the stream.
+fn next_of(mut stream: EventStream) -> BoxFuture<'static, (EventStream, Result<Option<RuntimeEvent>, StoreError>)> {
+    async move {
+        let event = stream.next().await;
+        (stream, event)
+    }
+    .boxed()
+}
+
 async fn drive(
     agent: &AgentRuntime,
     message: Message,
@@ -248,7 +262,8 @@ impl Face<'_> {
     /// Until the run has ended, or must be left.
     async fn watch(&mut self, agent: &AgentRuntime, mut events: EventStream) -> Result<(), Failure> {
         let is_live = self.view.output.style.live;
-        let mut ticks = tokio::time::interval(if is_live { TICK } else { SLOW_TICK });
+        let mut next = Instant::now();
+        let mut children = FuturesUnordered::new();
         while !self.leaving {
             tokio::select! {
                 biased;
@@ -258,16 +273,41 @@ impl Face<'_> {
                         if event.event_type == EventType::ModelStarted {
                             self.say_what_files_are_wrong(agent);
                         }
+                        children.extend(self.child_of(&event).map(next_of));
                         self.see(event);
                     }
                     Ok(None) => return Ok(()),
                     Err(error) => return Err(Failure::failed(format!("the run cannot be watched any further: {error}"))),
                 },
                 Some(question) = self.questions.recv() => self.ask(question).await,
-                _ = ticks.tick() => self.tick(is_live),
+                Some((stream, event)) = children.next() => match event {
+                    Ok(Some(event)) => {
+                        self.view.child_event(&event);
+                        children.push(next_of(stream));
+                    }
+                    Ok(None) => {}
+                    Err(error) => self.view.note(&format!("a child agent cannot be watched any further: {error}")),
+                },
+                () = tokio::time::sleep_until(next) => {
+                    self.tick(is_live);
+                    // Lines of children have nothing that moves but their seconds.
+                    let moves = is_live && !self.view.has_children();
+                    next = Instant::now() + if moves { TICK } else { SLOW_TICK };
+                }
             }
         }
         Ok(())
+    }
+
+    /// The events of a child that begins, where its line is drawn.
+    fn child_of(&mut self, event: &RuntimeEvent) -> Option<EventStream> {
+        if event.event_type != EventType::ChildAgentCreated || !self.view.output.style.live {
+            return None;
+        }
+        // One that cannot be read is told where it is shown.
+        let created = event.read::<ChildAgentCreated>().ok()?;
+        let stream = self.run.child_events(&created.child_run_id, false);
+        stream.map_err(|error| self.view.note(&error.to_string())).ok()
     }
 
     /// Time has passed: what is waited for is said, each time once.
@@ -376,6 +416,11 @@ impl Face<'_> {
             self.view.note(UNREAD);
         }
         let session = self.run.session_id();
+        if self.wanted.mode == RunMode::Orchestrator {
+            for line in tasks::still_open(self.wanted.project.as_deref(), session) {
+                self.view.note(&line);
+            }
+        }
         if self.wanted.debug {
             self.view.where_exchanges_are(session);
         }

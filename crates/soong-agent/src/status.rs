@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// A wait shorter than this is not worth a line.
-const PATIENCE: Duration = Duration::from_millis(400);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(400);
 const FRAMES: [&str; 4] = ["-", "\\", "|", "/"];
 
 /// What is happening now.
@@ -52,6 +52,11 @@ impl Status {
         self.frame = (self.frame + 1) % FRAMES.len();
         let what = format!("{} {what}", FRAMES[self.frame]);
         Some(Shown { what, seconds: now.duration_since(*since).as_secs(), lines: &self.lines })
+    }
+
+    /// Something else is drawn in its place.
+    pub(crate) fn gives_way(&mut self) {
+        self.drawn = true;
     }
 
     /// Whether something is drawn.

@@ -16,7 +16,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use agent_core::archive::TaskLog;
+use agent_core::archive::{self, StepStatus, TaskLog};
+use agent_core::config::Location;
 use agent_core::id::SessionId;
 
 use crate::cli::{TasksArguments, TasksCommand};
@@ -33,11 +34,20 @@ pub(crate) fn run(arguments: &TasksArguments, output: &mut Output) -> Outcome {
     let Some(written) = &arguments.session else { return all(arguments, output) };
     let (archive, session) = match which::session(written, arguments.path.as_deref(), output)? {
         which::Session::WithTasks(archive, session) => (archive, session),
-        which::Session::Without(id) => {
+        which::Session::Without(archive, id) if arguments.watch => {
+            output.note(&format!("session {id} has no Tasks yet; waiting for one"));
+            let wanted =
+                watch::Wanted { session: Some(&id), task: arguments.task.as_deref(), ..watch::Wanted::default() };
+            return watch::run(&archive, &wanted, output);
+        }
+        which::Session::Without(_, id) => {
             output.note(&format!("session {id} has no Tasks"));
             return Ok(Exit::Completed);
         }
     };
+    if session.session_id.as_str() != written {
+        output.id("session ", session.session_id.as_str());
+    }
     if arguments.watch {
         let wanted = watch::Wanted {
             session: Some(&session.session_id),
@@ -59,6 +69,24 @@ pub(crate) fn run(arguments: &TasksArguments, output: &mut Output) -> Outcome {
         output.page(&format!("{gap}{}", page::of(read, arguments.verbose, page::Leases::Left, look)));
     }
     all_of_it(damaged)
+}
+
+/// The Tasks of a session that have not ended, a line each. What cannot be read is told when they are looked at.
+pub(crate) fn still_open(project: Option<&Path>, session: &SessionId) -> Vec<String> {
+    let location = project.map_or_else(Location::default, |project| Location::default().project_dir(project));
+    let Ok(archive) = archive::open_tasks(&location) else { return Vec::new() };
+    let Some(session) = archive.session(session) else { return Vec::new() };
+    let reads = read(&archive, &session.logs);
+    let open = reads.iter().filter_map(|(_, read)| read.as_ref().ok()).filter(|view| !view.status.is_terminal());
+    open.map(|view| {
+        let completed = view.counts.of(StepStatus::Completed);
+        format!(
+            "task {} is still open: {completed} of {} completed",
+            view.task_id,
+            counted(view.steps.len() as u64, "step")
+        )
+    })
+    .collect()
 }
 
 /// A line for each Task of the project.

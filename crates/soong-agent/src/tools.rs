@@ -1,8 +1,9 @@
 //! `soong-agent tools [NAME]`.
 
 use agent_core::config::Location;
+use agent_core::session::AgentRole;
 use agent_core::text::escape_for_terminal;
-use agent_core::tool::{self, ToolStatus};
+use agent_core::tool::{self, ToolStatus, Withheld};
 
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::{Look, Output};
@@ -31,6 +32,28 @@ fn found<'t>(name: &str, tools: &'t [ToolStatus]) -> Option<&'t ToolStatus> {
 /// Why a tool that nothing forbids is not there.
 const NOTHING_TO_LOAD: &str = "there is nothing for it to load yet";
 
+/// Why normal runs do not get a tool, and who does.
+fn withheld(tool: &ToolStatus, why: Withheld) -> String {
+    let has = |role| tool.offered_to.contains(&role);
+    let mut others = Vec::new();
+    if has(AgentRole::Orchestrator) {
+        others.push("the Orchestrator (run --orchestrator)");
+    }
+    if has(AgentRole::Worker) {
+        others.push("its workers");
+    }
+    match (why, others.as_slice()) {
+        (Withheld::ModeRestricted, ["its workers"]) => "for workers of an Orchestrator (run --orchestrator)".to_owned(),
+        (Withheld::ModeRestricted, [_, ..]) => format!("for {}", others.join(" and ")),
+        _ => format!("not available: {why}"),
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
 fn list(tools: &[ToolStatus], look: Look) -> String {
     let names = tools.iter().map(|tool| tool.definition.name.len()).max().unwrap_or(0);
     let beside = names + ASKS + 4;
@@ -38,7 +61,7 @@ fn list(tools: &[ToolStatus], look: Look) -> String {
     let mut rows = Vec::new();
     for tool in tools {
         let (asks, about) = match tool.withheld {
-            Some(why) => (None, format!("not available: {why}")),
+            Some(why) => (None, withheld(tool, why)),
             None if tool.nothing_to_load => (None, format!("not offered: {NOTHING_TO_LOAD}")),
             None if tool.asks => (Some("asks first"), first_sentence(&tool.definition.description)),
             None => (Some("no asking"), first_sentence(&tool.definition.description)),
@@ -79,7 +102,7 @@ fn first_sentence(description: &str) -> String {
 
 fn page(tool: &ToolStatus) -> String {
     let state = match tool.withheld {
-        Some(why) => format!("Not available: {why}."),
+        Some(why) => format!("{}.", capitalised(&withheld(tool, why))),
         None if tool.nothing_to_load => format!("Not offered to runs: {NOTHING_TO_LOAD}."),
         None if tool.asks => "Available; you are asked before each call.".to_owned(),
         None => "Available; runs unasked unless it touches sensitive files.".to_owned(),

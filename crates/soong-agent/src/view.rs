@@ -4,20 +4,25 @@ use std::time::{Duration, Instant};
 
 use agent_core::event::PayloadError;
 use agent_core::event::{
-    CallEnd, CompactFailed, CompactMode, CompactStarted, LoopStarted, MessageCompleted, MessageDelta, ModelFailed,
-    ModelRetry, ModelStarted, ResultKind, RunEnd, ToolProgress, ToolStarted,
+    CallEnd, ChildAgentCancelRequested, ChildAgentCreated, CompactFailed, CompactMode, CompactStarted, LoopStarted,
+    MessageCompleted, MessageDelta, ModelFailed, ModelRetry, ModelStarted, ResultKind, RunEnd, ToolProgress,
+    ToolStarted,
 };
 use agent_core::id::{NodeId, SessionId};
 use agent_core::runtime::RunResult;
 use agent_core::{EventType, RuntimeEvent};
 
+use crate::children::{Children, Drawing};
 use crate::exit::describe;
 use crate::lines;
 use crate::output::{Colour, Output};
-use crate::status::{Shown, Status};
+use crate::status::{PATIENCE, Shown, Status};
 
 /// So many of the last lines of a command are seen while it runs.
 const LIVE_LINES: usize = 4;
+
+/// Stands before a line about a child agent.
+const CHILD: &str = "agent ";
 
 /// Shows a run's events.
 pub(crate) struct View<'o> {
@@ -29,6 +34,10 @@ pub(crate) struct View<'o> {
     pending: String,
     /// What was said beside the calls of the last message, and its node.
     beside_calls: Option<(NodeId, String)>,
+    /// Its child agents at work.
+    children: Children,
+    /// What was drawn of them last, and for how wide a terminal.
+    drawn: Option<(Drawing, usize)>,
     /// Calls that were not allowed.
     denied: u64,
     /// When the last text of a message came that has not ended, unless that nothing follows was said.
@@ -47,6 +56,8 @@ impl<'o> View<'o> {
             started: Instant::now(),
             pending: String::new(),
             beside_calls: None,
+            children: Children::default(),
+            drawn: None,
             denied: 0,
             said_at: None,
         }
@@ -62,12 +73,58 @@ impl<'o> View<'o> {
 
     /// Time has passed.
     pub(crate) fn tick(&mut self) {
+        if !self.children.is_empty() {
+            return self.draw_children();
+        }
         let drawn = self.status.is_drawn();
         match self.status.shown(Instant::now()) {
             Some(Shown { what, seconds, lines }) => self.output.status(&what, seconds, lines),
             None if drawn => self.settle(),
             None => {}
         }
+    }
+
+    /// Child agents are at work.
+    pub(crate) fn has_children(&self) -> bool {
+        !self.children.is_empty()
+    }
+
+    /// Draws a line for each child, where that is not what is there.
+    fn draw_children(&mut self) {
+        let (width, rows) = (self.output.width(), self.output.rows_of_stderr());
+        // The first line, and one that stays free.
+        let most = rows.saturating_sub(2);
+        let Some(drawing) = self.children.drawing(Instant::now(), PATIENCE, width, most) else { return };
+        let drawn = Some((drawing, width.usable()));
+        if self.status.is_drawn() && self.drawn == drawn {
+            return;
+        }
+        self.drawn = drawn;
+        if let Some((Drawing { what, seconds, lines }, _)) = &self.drawn {
+            self.output.status(what, *seconds, lines);
+            self.status.gives_way();
+        }
+    }
+
+    /// Something happened in a child.
+    pub(crate) fn child_event(&mut self, event: &RuntimeEvent) {
+        if let Err(error) = self.children.happened(event) {
+            self.note(&lines::unreadable(&error));
+        }
+    }
+
+    fn child_began(&mut self, created: &ChildAgentCreated) {
+        let line = self.children.begin(created, Instant::now());
+        if !self.output.style.live {
+            self.output.marked(CHILD, Colour::Dim, &line);
+        }
+    }
+
+    fn child_ended(&mut self, event: &RuntimeEvent) -> Result<(), PayloadError> {
+        let (colour, line) = self.children.end(event, Instant::now())?;
+        self.settle();
+        self.output.marked(CHILD, colour, &line);
+        Ok(())
     }
 
     /// Wipes the status line away, before anything else is shown.
@@ -125,6 +182,14 @@ impl<'o> View<'o> {
                 }
             }
             EventType::CancelTimeout => self.note(lines::DID_NOT_STOP),
+            EventType::ChildAgentCreated => self.child_began(&event.read()?),
+            EventType::ChildAgentCancelRequested => {
+                self.children.stops(&event.read::<ChildAgentCancelRequested>()?.child_run_id);
+            }
+            EventType::ChildAgentCompleted
+            | EventType::ChildAgentFailed
+            | EventType::ChildAgentCancelled
+            | EventType::ChildAgentCancelTimeout => self.child_ended(event)?,
             _ => {}
         }
         Ok(())

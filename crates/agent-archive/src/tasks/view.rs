@@ -1,6 +1,7 @@
 //! A Task as people and programs are shown it.
 
 use agent_protocol::{AgentId, ArtifactId, RunId, Timestamp};
+use agent_task_store::DispatchedStep;
 use agent_tasks::{PoolId, Step, StepCounts, StepId, StepStatus, Task, TaskId, TaskStatus};
 use serde::Serialize;
 
@@ -70,6 +71,27 @@ pub struct StepView {
     pub updated_at: Timestamp,
 }
 
+/// A step that a run claimed: as it was then, and as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DispatchedStepView {
+    /// What it asked for, and how it stood, right after the claim.
+    pub as_dispatched: StepView,
+    /// The same now; none where it was removed.
+    pub now: Option<StepView>,
+    /// Whether what it asks for was changed since.
+    pub updated_after_dispatch: bool,
+}
+
+impl DispatchedStepView {
+    pub(super) fn of(step: &DispatchedStep, shown: &impl Fn(&str) -> String) -> Self {
+        Self {
+            as_dispatched: StepView::alone(&step.as_dispatched, shown),
+            now: step.now.as_ref().map(|now| StepView::alone(now, shown)),
+            updated_after_dispatch: step.updated_after_dispatch(),
+        }
+    }
+}
+
 impl TaskView {
     /// `shown` is what may be shown of a text.
     pub(super) fn of(task: &Task, shown: &impl Fn(&str) -> String) -> Self {
@@ -95,13 +117,18 @@ impl StepView {
         let is_open = |id: &&StepId| task.step(id).is_none_or(|step| step.status != StepStatus::Completed);
         let waits = step.status == StepStatus::Pending;
         let waits_for = step.content.depends_on.iter().filter(|_| waits).filter(is_open);
+        Self { waits_for_step_ids: waits_for.cloned().collect(), ..Self::alone(step, shown) }
+    }
+
+    /// Without the steps beside it: what it waits for is not known.
+    fn alone(step: &Step, shown: &impl Fn(&str) -> String) -> Self {
         Self {
             step_id: step.id.clone(),
             title: shown(&step.content.title),
             summary: shown(&step.content.summary),
             status: step.status,
             depends_on_step_ids: step.content.depends_on.clone(),
-            waits_for_step_ids: waits_for.cloned().collect(),
+            waits_for_step_ids: Vec::new(),
             required: step.content.required,
             worker_pool_id: step.content.worker_pool_id.clone(),
             claimed_by_agent_id: step.claim.as_ref().map(|claim| claim.agent_id.clone()),

@@ -81,6 +81,8 @@ pub enum TimelineStep {
         tool_name: String,
         /// What the call does, in one line.
         call: Option<String>,
+        /// The child agents that it asked for.
+        children: Vec<TimelineChild>,
     },
     /// A person was asked about a call, and answered or did not.
     Asked(TimelineQuestion),
@@ -125,6 +127,8 @@ pub enum TimelineStep {
     AtWork {
         /// The question it waits for.
         question: Option<TimelineQuestion>,
+        /// The child agents that are at work for it.
+        children: Vec<TimelineChild>,
     },
     /// The run's process ended during the run, and nobody has opened the session since.
     Interrupted,
@@ -166,6 +170,19 @@ pub struct TimelineCall {
     pub duration_ms: Option<u64>,
     /// What was stored beside its result (ART-2).
     pub files: Vec<TimelineFile>,
+    /// The child agents that it asked for, in the order in which they began.
+    pub children: Vec<TimelineChild>,
+}
+
+/// A child agent, as the timeline of its parent's run tells it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TimelineChild {
+    /// Who it is and what it was asked.
+    pub created: Box<ChildAgentCreated>,
+    /// How it ended; none where it is at work, or that was not stored.
+    pub end: Option<TimelineChildEnd>,
+    /// How long it took, in milliseconds, once it has ended.
+    pub duration_ms: Option<u64>,
 }
 
 /// A file that a call left in the session's folder.

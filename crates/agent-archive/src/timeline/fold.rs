@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 
 use agent_protocol::{
-    AgentId, CallEnd, ChildAgentCancelled, ChildAgentCompleted, ChildAgentFailed, ContentBlock, ErrorReported,
-    EventType, LoopStarted, MessageCompleted, ModelFailed, Node, NodeId, NodeType, PayloadError, PermissionFailed,
-    PermissionRequestId, PermissionRequested, PermissionResolved, Role, RunEnd, RunId, RunMode, RuntimeEvent,
-    Timestamp, ToolCallId, ToolStarted,
+    AgentId, CallEnd, ChildAgentCancelled, ChildAgentCompleted, ChildAgentCreated, ChildAgentFailed, ContentBlock,
+    ErrorReported, EventType, LoopStarted, MessageCompleted, ModelFailed, Node, NodeId, NodeType, PayloadError,
+    PermissionFailed, PermissionRequestId, PermissionRequested, PermissionResolved, Role, RunEnd, RunId, RunMode,
+    RuntimeEvent, Timestamp, ToolCallId, ToolStarted,
 };
 use agent_protocol::{AgentStatus, DecisionKind};
 use agent_store::{ArtifactInfo, DamagedEntry, ReplayPage};
 
 use super::branches::{Branch, Branches};
 use super::entry::{
-    TimelineCall, TimelineChildEnd, TimelineEnd, TimelineEntry, TimelineFile, TimelineOutcome, TimelineQuestion,
-    TimelineStep,
+    TimelineCall, TimelineChild, TimelineChildEnd, TimelineEnd, TimelineEntry, TimelineFile, TimelineOutcome,
+    TimelineQuestion, TimelineStep,
 };
 
 /// Which events a timeline tells.
@@ -66,6 +66,14 @@ struct OpenCall {
     what: ToolStarted,
     /// In milliseconds since 1970.
     began: Option<u64>,
+    children: Vec<OpenChild>,
+}
+
+#[derive(Debug)]
+struct OpenChild {
+    child: TimelineChild,
+    /// In milliseconds since 1970.
+    began: Option<u64>,
 }
 
 /// The nodes of a page that events refer to.
@@ -109,7 +117,9 @@ impl TimelineFold {
                 TimelineTail::Ended => {}
                 TimelineTail::AtWork => {
                     let question = run.questions.pop().map(|asked| question(asked, None));
-                    self.untimed(run_id, TimelineStep::AtWork { question });
+                    let children = run.calls.drain(..).flat_map(|call| call.children).map(|open| open.child);
+                    let children = children.filter(|child| child.end.is_none()).collect();
+                    self.untimed(run_id, TimelineStep::AtWork { question, children });
                 }
                 TimelineTail::Interrupted => {
                     self.open_ends();
@@ -181,11 +191,15 @@ impl TimelineFold {
             EventType::RunQueued => self.add(event, TimelineStep::Queued),
             EventType::RunCancelled if !self.is_current(event) => self.add(event, TimelineStep::QueuedCancelled),
             EventType::ChildAgentCreated => {
-                self.add(event, TimelineStep::ChildBegan(Box::new(event.read()?)));
+                let created: Box<ChildAgentCreated> = Box::new(event.read()?);
+                self.child_began(event, &created);
+                self.add(event, TimelineStep::ChildBegan(created));
                 self.other(event);
             }
             EventType::ChildAgentCompleted | EventType::ChildAgentFailed | EventType::ChildAgentCancelled => {
-                self.add(event, TimelineStep::ChildEnded(Box::new(child_end(event)?)));
+                let end = Box::new(child_end(event)?);
+                self.child_ended(event, &end);
+                self.add(event, TimelineStep::ChildEnded(end));
                 self.other(event);
             }
             _ => self.other(event),
@@ -238,7 +252,8 @@ impl TimelineFold {
 
     fn call_began(&mut self, event: &RuntimeEvent) -> Result<(), PayloadError> {
         let what = event.read()?;
-        let call = OpenCall { id: event.tool_call_id.clone(), what, began: event.created_at.to_unix_millis() };
+        let began = event.created_at.to_unix_millis();
+        let call = OpenCall { id: event.tool_call_id.clone(), what, began, children: Vec::new() };
         if let Some(run) = &mut self.run {
             run.calls.push(call);
         }
@@ -246,10 +261,11 @@ impl TimelineFold {
     }
 
     fn call_ended(&mut self, event: &RuntimeEvent, artifacts: &[ArtifactInfo]) -> Result<(), PayloadError> {
-        let mut began = None;
+        let (mut began, mut children) = (None, Vec::new());
         if let Some(run) = &mut self.run {
             for call in run.calls.extract_if(.., |call| call.id == event.tool_call_id) {
                 began = call.began;
+                children.extend(call.children.into_iter().map(|open| open.child));
             }
         }
         let end = CallEnd::read(event)?;
@@ -257,8 +273,28 @@ impl TimelineFold {
         let files = artifacts.iter().filter(|artifact| artifact.tool_call_id == event.tool_call_id);
         let files = files.map(TimelineFile::from).collect();
         let tool_call_id = event.tool_call_id.clone();
-        self.add(event, TimelineStep::Called(Box::new(TimelineCall { tool_call_id, end, duration_ms, files })));
+        let call = TimelineCall { tool_call_id, end, duration_ms, files, children };
+        self.add(event, TimelineStep::Called(Box::new(call)));
         Ok(())
+    }
+
+    fn child_began(&mut self, event: &RuntimeEvent, created: &ChildAgentCreated) {
+        let calls = self.run.iter_mut().flat_map(|run| &mut run.calls);
+        if let Some(call) = calls.rev().find(|call| call.id == event.tool_call_id) {
+            let child = TimelineChild { created: Box::new(created.clone()), end: None, duration_ms: None };
+            call.children.push(OpenChild { child, began: event.created_at.to_unix_millis() });
+        }
+    }
+
+    fn child_ended(&mut self, event: &RuntimeEvent, end: &TimelineChildEnd) {
+        let mut children = self.run.iter_mut().flat_map(|run| &mut run.calls).flat_map(|call| &mut call.children);
+        if let Some(OpenChild { child, began }) =
+            children.find(|open| open.child.created.child_run_id == end.child_run_id)
+        {
+            child.end = Some(end.clone());
+            let ended = event.created_at.to_unix_millis();
+            child.duration_ms = ended.zip(*began).map(|(ended, began)| ended.saturating_sub(began));
+        }
     }
 
     fn answered(&mut self, event: &RuntimeEvent) -> Result<(), PayloadError> {
@@ -305,8 +341,9 @@ impl TimelineFold {
         for asked in questions {
             self.untimed(run_id.clone(), TimelineStep::Asked(question(asked, None)));
         }
-        for OpenCall { id, what: ToolStarted { tool_name, summary }, .. } in calls {
-            let lost = TimelineStep::CallLost { tool_call_id: id, tool_name, call: summary };
+        for OpenCall { id, what: ToolStarted { tool_name, summary }, children, .. } in calls {
+            let children = children.into_iter().map(|open| open.child).collect();
+            let lost = TimelineStep::CallLost { tool_call_id: id, tool_name, call: summary, children };
             self.untimed(run_id.clone(), lost);
         }
     }

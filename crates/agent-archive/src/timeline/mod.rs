@@ -10,8 +10,8 @@ use agent_protocol::{EventType, LoopStarted, RunId, SessionId};
 use agent_store::{AgentInfo, RunInfo, SessionInfo};
 
 pub use entry::{
-    TimelineCall, TimelineChildEnd, TimelineEnd, TimelineEntry, TimelineFile, TimelineOutcome, TimelineQuestion,
-    TimelineStep,
+    TimelineCall, TimelineChild, TimelineChildEnd, TimelineEnd, TimelineEntry, TimelineFile, TimelineOutcome,
+    TimelineQuestion, TimelineStep,
 };
 pub(crate) use fold::words;
 pub use fold::{TimelineFold, TimelineScope, TimelineTail};

@@ -7,24 +7,46 @@ use agent_protocol::{ContentBlock, EventPayload, EventType, MessageDelta, NodeId
 use agent_redact::within::in_object;
 use agent_store::{SessionStore, StoreError};
 
-use super::Live;
+use super::feed::Live;
 
 /// Events read from the store at once by a consumer that fell behind.
 const PAGE: u32 = 256;
+
+/// A second consumer of a stream that has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the events of this run already have a consumer; replay reads them again")]
+pub struct StreamTaken;
+
+impl Live {
+    /// The consuming side; there is one (API-4).
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        store: Arc<dyn SessionStore>,
+        debug: bool,
+    ) -> Result<EventStream, StreamTaken> {
+        let mut state = self.state();
+        if std::mem::replace(&mut state.taken, true) {
+            return Err(StreamTaken);
+        }
+        (state.watched, state.debug) = (true, debug);
+        drop(state);
+        Ok(EventStream { live: Arc::clone(self), store, debug, at: 0, ready: VecDeque::new(), owed: None })
+    }
+}
 
 /// What happens in a run, as it happens: stored events in their order, deltas in between.
 ///
 /// Opens at the run's first event whenever it is taken, as long as it is the first to be (API-13).
 pub struct EventStream {
-    pub(super) live: Arc<Live>,
-    pub(super) store: Arc<dyn SessionStore>,
-    pub(super) debug: bool,
+    live: Arc<Live>,
+    store: Arc<dyn SessionStore>,
+    debug: bool,
     /// `run_seq` of the last stored event that was passed.
-    pub(super) at: u64,
+    at: u64,
     /// Stored events that were read because this consumer fell behind.
-    pub(super) ready: VecDeque<RuntimeEvent>,
+    ready: VecDeque<RuntimeEvent>,
     /// A message whose text was dropped: its node, and how much of it was given out.
-    pub(super) owed: Option<(NodeId, usize)>,
+    owed: Option<(NodeId, usize)>,
 }
 
 impl EventStream {
@@ -58,7 +80,7 @@ impl EventStream {
                     }
                 }
                 Found::Behind => {
-                    self.ready = self.store.run_events(&self.live.run_id, self.at, PAGE).await?.into();
+                    self.ready = self.store.run_events(self.live.run_id(), self.at, PAGE).await?.into();
                     if self.ready.is_empty() {
                         // The log does not have what its tail promised; waiting for it would never end.
                         return Ok(None);

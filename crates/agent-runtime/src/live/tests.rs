@@ -1,5 +1,7 @@
+use agent_protocol::{EventId, EventType, Level, Object, RuntimeEvent, SessionId, Timestamp};
+
+use super::Live;
 use super::state::{State, TAIL};
-use super::*;
 use agent_protocol::RunId;
 
 impl Live {
@@ -32,7 +34,7 @@ fn event(run_seq: u64) -> RuntimeEvent {
         node_id: None,
         tool_call_id: None,
         payload: Object::new(),
-        created_at: now(),
+        created_at: Timestamp::from_unix_millis(0),
     }
 }
 

@@ -1,18 +1,20 @@
 //! Streams that somebody begins to watch at any moment, and reads at any pace.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use agent_protocol::{
-    AgentId, AgentType, CancelTimeout, ContentBlock, EventDraft, MessageDelta, NodeDraft, NodeId, NodeType, Role,
-    RunStatus, ToolProgress,
+    AgentId, AgentType, CancelTimeout, ContentBlock, EventDraft, EventType, MessageDelta, NodeDraft, NodeId, NodeType,
+    Object, Role, RunId, RunStatus, RuntimeEvent, SessionId, ToolCallId, ToolProgress,
 };
-use agent_store::{Clock, Commit, Lease, NewRun, NewSession, SqliteStore, StoreSettings, Write};
+use agent_redact::SecretPatterns;
+use agent_store::{Clock, Commit, Lease, NewRun, NewSession, SessionStore, SqliteStore, StoreSettings, Write};
 use agent_testkit::scratch;
 use proptest::prelude::*;
 use tokio::task::yield_now;
 
-use super::*;
+use super::Live;
 
 /// What the run does next.
 #[derive(Debug, Clone)]

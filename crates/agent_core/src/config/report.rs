@@ -55,6 +55,8 @@ pub struct ConfigReport {
     pub worker_pools: Vec<(String, Vec<String>)>,
     /// What is wrong with them, where there are some: no run can be started in orchestrator mode.
     pub wrong_pools: Option<WorkerPoolError>,
+    /// The same shares in runs of the Orchestrator, whose tools and board take more; none where there are no pools.
+    pub orchestrator_budgets: Option<Budgets>,
     /// Where the context window is too small for that mode alone.
     pub no_room_to_orchestrate: Option<BudgetError>,
     /// What is wrong with instruction files and skills, one line each.
@@ -103,6 +105,10 @@ pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
     let of_skills = skills.problems().iter().map(ToString::to_string);
     let near_hooks = near_hooks(&loaded.config, &loaded.places.home);
     let file_problems = near_hooks.into_iter().chain(instructions.problems()).chain(of_skills).collect();
+    let (orchestrator_budgets, no_room_to_orchestrate) = match check_budgets(&runtime, &tools, RunMode::Orchestrator) {
+        Ok(budgets) => (Some(budgets).filter(|_| !runtime.worker_pools.is_empty()), None),
+        Err(error) => (None, Some(error)),
+    };
     Ok(ConfigReport {
         summaries: summarised_by,
         memory: remembered_by,
@@ -114,7 +120,8 @@ pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
             Ok(()) | Err(WorkerPoolError::None) => None,
             Err(wrong) => Some(wrong),
         },
-        no_room_to_orchestrate: check_budgets(&runtime, &tools, RunMode::Orchestrator).err(),
+        orchestrator_budgets,
+        no_room_to_orchestrate,
         file_problems,
         origin: loaded.origin.clone(),
         provider: model.provider.clone(),

@@ -22,6 +22,8 @@ pub struct ToolStatus {
     pub definition: ToolDefinition,
     /// Why runs do not get it; nothing if they do (TOL-4).
     pub withheld: Option<Withheld>,
+    /// The parts of agents that do get it; none where nobody does.
+    pub offered_to: Vec<AgentRole>,
     /// Whether an ordinary call of it asks first. What touches sensitive files asks in any case.
     pub asks: bool,
     /// Why runs are not offered it at the moment although nothing forbids it: there is nothing for it to load.
@@ -47,6 +49,10 @@ pub fn inspect(location: &Location) -> Result<Vec<ToolStatus>, BuildError> {
         ToolStatus {
             definition: tool.definition.clone(),
             withheld: settings.tool_scope(AgentRole::Main).withholds(tool),
+            offered_to: {
+                let has = |role: &AgentRole| settings.tool_scope(*role).withholds(tool).is_none();
+                AgentRole::ALL.iter().copied().filter(has).collect()
+            },
             asks: matches!(verdict, Verdict::Ask(_)),
             nothing_to_load: match tool.requires {
                 Some(ToolRequirement::Skills) => !has_skills,

@@ -68,6 +68,19 @@ impl Rows {
         });
     }
 
+    /// A row below that of a call, set in.
+    pub(super) fn child(&mut self, mark: &str, colour: Colour, line: &str) {
+        let first = format!("{:>width$}{mark:6} ", "", width = 7 + self.marks + 1);
+        // Where a terminal is so narrow that little would be left beside it, it begins where rows of calls do.
+        let is_narrow = self.look.width.is_some_and(|width| width.usable() < 2 * first.len());
+        let first = if is_narrow { format!("{:>7}{mark:6} ", "") } else { first };
+        let rest = " ".repeat(first.len());
+        self.push(&first, &rest, &escape_for_terminal(line), |look, row| match mark {
+            "" => row.to_owned(),
+            mark => row.replacen(mark, &look.paint(mark, colour), 1),
+        });
+    }
+
     /// A row that is there for completeness.
     pub(super) fn dim(&mut self, first: &str, rest: &str, line: &str) {
         self.push(first, rest, line, |look, row| look.paint(row, Colour::Dim));

@@ -5,14 +5,17 @@
 
 use agent_core::RuntimeEvent;
 use agent_core::archive::{
-    TimelineCall, TimelineEnd, TimelineEntry, TimelineFile, TimelineOutcome, TimelineQuestion, TimelineStep,
+    TimelineCall, TimelineChild, TimelineEnd, TimelineEntry, TimelineFile, TimelineOutcome, TimelineQuestion,
+    TimelineStep,
 };
 use agent_core::error::ErrorPayload;
 use agent_core::id::{NodeId, RunId, SessionId};
 use agent_core::runtime::RunMode;
+use agent_core::session::AgentStatus;
 use agent_core::text::{escape_for_terminal, shown_path};
 
 use super::rows::Rows;
+use crate::children;
 use crate::lines::{self, in_line, whole_line};
 use crate::output::{Colour, Look};
 use crate::size::readable;
@@ -72,10 +75,11 @@ impl Timeline {
             }
             TimelineStep::Partial => self.note(entry, "it broke off here; a later prompt only quotes it, in a note"),
             TimelineStep::Called(call) => self.called(entry, call),
-            TimelineStep::CallLost { tool_name, call, .. } => {
+            TimelineStep::CallLost { tool_name, call, children, .. } => {
                 let call = lines::call_line(tool_name, call.as_deref());
                 let line = format!("{call}: began; what came of it was not stored");
                 self.row(entry, "lost", Colour::Yellow, &line);
+                children.iter().for_each(|child| self.child(child, "what came of it was not stored"));
             }
             TimelineStep::Asked(question) => self.asked(entry, question),
             TimelineStep::AskingFailed { message, .. } => self.note(entry, message),
@@ -93,14 +97,19 @@ impl Timeline {
                 let why = error.as_ref().map_or("it has ended", |error| &error.message);
                 self.note(entry, &format!("{}: {why}", run_of(entry)));
             }
-            // Children are told after the last run.
+            // Children are told below the call that asked for them.
             TimelineStep::ChildBegan(_) | TimelineStep::ChildEnded(_) => {}
             TimelineStep::Ended(end) => self.ended(entry, end),
-            TimelineStep::AtWork { question: Some(question) } => {
-                let line = format!("waits for an answer: {}", self.question(question));
-                self.row(entry, "now", Colour::Yellow, &line);
+            TimelineStep::AtWork { question, children } => {
+                match question {
+                    Some(question) => {
+                        let line = format!("waits for an answer: {}", self.question(question));
+                        self.row(entry, "now", Colour::Yellow, &line);
+                    }
+                    None => self.row(entry, "now", Colour::Green, "at work"),
+                }
+                children.iter().for_each(|child| self.child(child, "at work"));
             }
-            TimelineStep::AtWork { question: None } => self.row(entry, "now", Colour::Green, "at work"),
             TimelineStep::Interrupted => {
                 let line = format!("interrupted: the process ended during the run; {}", self.how_to_go_on);
                 self.row(entry, "end", Colour::Yellow, &line);
@@ -141,10 +150,45 @@ impl Timeline {
             self.tails = true;
             self.rows.push(lines::OUTPUT, lines::OUTPUT, &line, |_, row| row.to_owned());
         }
+        call.children.iter().for_each(|child| self.child(child, "what came of it was not stored"));
         for TimelineFile { path, size_bytes, .. } in &call.files {
             let path = whole_line(&below_home(&shown_path(path)));
             self.rows.row(None, "file", Some(Colour::Dim), &format!("{}: {path}", readable(*size_bytes)));
         }
+    }
+
+    /// A child, set in below its call: who it is, how it ended, what that took, and the run that tells what it did.
+    fn child(&mut self, child: &TimelineChild, without_end: &str) {
+        let created = &child.created;
+        let mut line = in_line(children::name(created));
+        if let Some(task) = &created.task_id {
+            line.push_str(&format!(" (task {task})"));
+        }
+        let colour = match &child.end {
+            None => {
+                line.push_str(&format!(": {without_end}"));
+                Colour::Yellow
+            }
+            Some(end) => {
+                line.push_str(&format!(" {}", end.status.as_str()));
+                if let Some(error) = &end.error {
+                    line.push_str(&format!(": {}", in_one(&error.message)));
+                }
+                if let Some((step, status)) = end.step_id.as_ref().zip(end.step_status) {
+                    line.push_str(&format!("; step {step} is {status}"));
+                }
+                let seconds = child.duration_ms.map(|millis| millis as f64 / 1000.0);
+                line.push_str(&format!("; {}", children::took(end.turns, &end.usage, seconds)));
+                match end.status {
+                    AgentStatus::Completed => Colour::Green,
+                    AgentStatus::Failed => Colour::Red,
+                    _ => Colour::Yellow,
+                }
+            }
+        };
+        self.rows.child("agent", colour, &line);
+        let asked = created.asked.as_deref().map(|asked| format!("  {}", in_line(asked))).unwrap_or_default();
+        self.rows.child("", Colour::Dim, &format!("{}{asked}", created.child_run_id));
     }
 
     fn asked(&mut self, entry: &TimelineEntry, question: &TimelineQuestion) {

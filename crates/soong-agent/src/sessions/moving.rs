@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use agent_core::runtime::RunMode;
 use agent_core::text::{quote_argv, shown_path};
 
 use crate::exit::{Exit, Failure, Outcome};
@@ -22,13 +23,16 @@ pub(super) fn run(session: &str, path: &Path, output: &mut Output) -> Outcome {
     let nothing = |path: &Path, _: &mut Output| Err(nothing_yet(path));
     stored::look(output, nothing, async |archive, output| {
         let id = which.find(archive, None).await?;
-        let before = archive.session(&id).await?.summary.session.cwd;
+        let listing = archive.session(&id).await?;
+        let before = listing.summary.session.cwd;
         if before == project {
             output.note(&format!("{id} belongs to {} already", whole_line(&below_home(&project))));
             return Ok(Exit::Completed);
         }
         archive.move_session(&id, &project).await?;
-        let words = ["soong-agent", "run", "--path", &project, "--session-id", id.as_str()].map(str::to_owned);
+        let mode = (listing.mode == Some(RunMode::Orchestrator)).then_some("--orchestrator");
+        let words = ["soong-agent", "run", "--path", &project].into_iter().chain(mode);
+        let words: Vec<_> = words.chain(["--session-id", id.as_str()]).map(str::to_owned).collect();
         output.note(&format!(
             "{id} belongs to {} now, no longer to {}; go on with: {} \"…\"",
             whole_line(&below_home(&project)),

@@ -14,7 +14,7 @@ pub(super) fn run(arguments: &CancelTask, output: &mut Output) -> Outcome {
         None => which::sessions(arguments.path.as_deref(), output)?,
         Some(written) => match which::session(written, arguments.path.as_deref(), output)? {
             which::Session::WithTasks(archive, session) => (archive, vec![session]),
-            which::Session::Without(id) => return Err(Failure::usage(format!("session {id} has no Tasks"))),
+            which::Session::Without(_, id) => return Err(Failure::usage(format!("session {id} has no Tasks"))),
         },
     };
     let (log, view) = chosen(&archive, &sessions, &arguments.task)?;

@@ -15,7 +15,7 @@ use crate::stored::{self, Which};
 /// A session, and where its Tasks are.
 pub(super) enum Session {
     WithTasks(TaskArchive, TaskSession),
-    Without(SessionId),
+    Without(TaskArchive, SessionId),
 }
 
 /// The sessions of a project that have Tasks, the latest first: of the current folder, or the nearest above it that has some.
@@ -124,6 +124,6 @@ async fn in_database(archive: &Archive, id: SessionId) -> Result<Session, Failur
     let tasks = archive::open_tasks(&Location::default().project_dir(path_from_text(&project)))?;
     Ok(match tasks.session(&id) {
         Some(session) => Session::WithTasks(tasks, session),
-        None => Session::Without(id),
+        None => Session::Without(tasks, id),
     })
 }

@@ -178,6 +178,20 @@ fn a_task_from_end_to_end() {
             assert!(shown.contains(row), "{row:?} is missing in:\n{shown}");
         }
 
+        // CLI-5, DEC-302: the way to go on is the Orchestrator's, and a Task that is left open is told.
+        let how = format!("run --orchestrator --session-id {session} ");
+        let told = world.run(&["replay", session]).exits(0).stdout;
+        assert!(told.contains(&how), "{told}");
+        assert!(
+            told.contains("agent.task_update_step tests of parser: completed\n"),
+            "the status stands there once: {told}"
+        );
+        world.server.push(Reply::text("Later."));
+        let left = world.run(&["run", "--orchestrator", "--session-id", session, "Wait."]).exits(0).answers("Later.");
+        for told in ["task parser is still open: 1 of 3 steps completed", &how] {
+            assert!(left.stderr.contains(told), "{}", left.stderr);
+        }
+
         let code = json!({"step_id": "code", "status": "completed", "result_summary": "All tests pass."});
         world.server.script([
             calls(task("update_step", code)),
@@ -197,6 +211,9 @@ fn a_task_from_end_to_end() {
             "{after:?}"
         );
         assert_eq!(after.last().unwrap(), "task_completed");
+        world.server.push(Reply::text("All is done."));
+        let ended = world.run(&["run", "--orchestrator", "--session-id", session, "And?"]).exits(0);
+        assert!(!ended.stderr.contains("still open"), "{}", ended.stderr);
         let shown = world.run(&["tasks", session]).exits(0).stdout;
         assert!(shown.starts_with("completed  parser  A new parser\n") && shown.contains("cancelled"), "{shown}");
         world.run(&["tasks", session, "--svg", "parser.svg"]).exits(0);

@@ -236,6 +236,25 @@ fn changes_as_they_come() {
     running.ends().exits(0);
 }
 
+/// CLI-5: --watch of a session without Tasks waits for one.
+#[test]
+fn a_task_that_is_to_come() {
+    let world = World::new("tasks_to_come");
+    world.server.push(Reply::text("Hello."));
+    let session = world.run(&["run", "hi"]).exits(0).session();
+    let running = Running::start(world.agent(["tasks", &session, "--watch"]));
+    running.says("has no Tasks yet; waiting for one");
+    let mut tasks = Tasks::open(&world.home.project.join(".soong-agent/tasks"), &session);
+    tasks.create("late", "Late", &["a"]);
+    tasks.does("late", Command::Cancel { reason: None });
+    let ended = running.ends().exits(0);
+    assert!(ended.stdout.contains("late"), "{ended:?}");
+    let short = world.run(&["tasks", "last"]).exits(0);
+    assert!(short.stderr.contains(&format!("session {session}")), "{}", short.stderr);
+    let whole = world.run(&["tasks", &session]).exits(0);
+    assert!(!whole.stderr.contains("session "), "{}", whole.stderr);
+}
+
 /// CLI-4, CLI-09: on a terminal --watch draws on a screen of its own and gives the terminal back as it was; Ctrl-C ends it.
 #[test]
 fn a_live_screen() {

@@ -28,6 +28,15 @@ fn every_tool_is_listed() {
     ] {
         assert!(line(name).contains(state), "{}", line(name));
     }
+    // What other modes and parts have says whose it is.
+    for (name, whose) in [
+        ("agent.task_create", "for the Orchestrator (run --orchestrator)"),
+        ("agent.task_get", "for the Orchestrator (run --orchestrator) and its workers"),
+        ("agent.task_claim_step", "for workers of an Orchestrator (run --orchestrator)"),
+    ] {
+        assert!(line(name).trim_end().ends_with(whose), "{}", line(name));
+    }
+    assert!(!out.contains("this mode"), "{out}");
     // PRM-11: what the permissions deny in every case is not available either.
     world.configure("[permissions]\nreadonly_default = \"deny\"\n");
     let (_, out, _) = stdout(&world, &["tools"]);

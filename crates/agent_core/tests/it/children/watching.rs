@@ -1,6 +1,6 @@
 //! Children that are watched and inspected through the handle of their parent's run (API-4).
 
-use agent_core::archive::ChildInspection;
+use agent_core::archive::{ChildInspection, ChildPlace};
 use agent_core::event::{ChildAgentCreated, ChildEventsError, EventStream, MessageDelta};
 use agent_core::id::RunId;
 use agent_core::session::AgentRole;
@@ -144,15 +144,17 @@ async fn a_child_is_inspected() {
     assert_eq!(line.chars().count(), 200);
     handle.wait().await;
 
-    let child = handle.inspect_child(&created.child_run_id, false).await.unwrap();
-    let ChildInspection { agent, role, agent_definition_id, parent_run_id, parent_tool_call_id, .. } = &child;
+    let inspected = handle.inspect_child(&created.child_run_id, false).await.unwrap();
+    let ChildInspection { place: child, inspection } = &inspected;
+    let ChildPlace { agent, role, agent_definition_id, parent_run_id, parent_tool_call_id, .. } = child;
     assert_eq!((&agent.agent_id, *role), (&created.child_agent_id, Some(AgentRole::Sub)));
     assert_eq!(agent_definition_id.as_deref(), Some("default_sub_agent"));
     assert_eq!((parent_run_id, child.parent_agent_id.as_ref()), (handle.run_id(), Some(handle.agent_id())));
     assert_eq!(parent_tool_call_id.as_ref().map(|call| call.as_str()), Some("call_0"));
     assert_eq!((child.asked.as_deref(), child.answered.as_deref()), (Some(task.as_str()), Some("Seven,\nas before.")));
-    assert_eq!((child.inspection.turns.len(), child.worker.as_ref()), (1, None));
-    let shown: Value = json!(child);
+    assert_eq!((inspection.turns.len(), child.worker.as_ref()), (1, None));
+    let shown: Value = json!(inspected);
+    assert_eq!(shown["parent_run_id"], json!(handle.run_id()));
     assert_eq!(shown["run"]["run_id"], json!(created.child_run_id), "one object for programs");
 
     let own = handle.inspect_child(handle.run_id(), false).await.unwrap_err();

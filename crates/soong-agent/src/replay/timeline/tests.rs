@@ -435,3 +435,72 @@ fn rows_of_others_are_known() {
         assert_eq!(marks, ["failed", "asked", "damage", "note", "debug", "end"], "{columns}:\n{shown}");
     }
 }
+
+/// CLI-5, STO-9: children stand below the call that asked for them, whatever the order in which they end: who, how it ended, what that took
+/// and the run that tells more; those without an end say so.
+#[test]
+fn children_stand_below_their_call() {
+    let begun = |call: &str| json!({"tool_name": "test.helper", "tool_call": call, "summary": call, "call": call});
+    let made = |call: &str, run: &str, more: Value| {
+        let mut made = json!({
+            "tool_call": call, "child_agent_id": "agent_2", "child_run_id": run, "stream_id": run, "agent_type": "sub",
+            "agent_definition_id": "default_sub_agent", "allowed_tools": [], "timeout_ms": 1,
+        });
+        made.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        made
+    };
+    let ended = |call: &str, run: &str| {
+        json!({
+            "tool_call": call, "child_agent_id": "agent_2", "child_run_id": run, "turns": 2,
+            "usage": {"input_tokens": 7, "output_tokens": 2},
+        })
+    };
+    let mut session = Session::default();
+    session.run().user("Split it up.");
+    session.tool(EventType::ToolStarted, 1, begun("one")).tool(EventType::ToolStarted, 1, begun("two"));
+    let explorer = json!({"definition_name": "Explorer", "asked": "Count\nthem."});
+    session.event(EventType::ChildAgentCreated, 1, made("one", "run_a", explorer));
+    let builder = json!({"worker_id": "builder", "definition_name": "Builder", "task_id": "release"});
+    session.event(EventType::ChildAgentCreated, 2, made("two", "run_b", builder));
+    session.event(EventType::ChildAgentCreated, 2, made("two", "run_c", json!({})));
+    let mut failed = ended("two", "run_b");
+    failed["error"] = json!({"message": "no answer\nat all"});
+    (failed["step_id"], failed["step_status"]) = ("build".into(), "failed".into());
+    session.event(EventType::ChildAgentFailed, 3, failed);
+    let at_work = session.shown(false, TimelineTail::AtWork);
+    let rest =
+        "       now    at work\n              agent  Explorer: at work\n                     run_a  Count\\nthem.\n";
+    assert!(at_work.contains(rest), "{at_work}");
+    assert!(!at_work.contains("builder"), "it has ended: {at_work}");
+
+    session.event(EventType::ChildAgentCompleted, 4, ended("one", "run_a"));
+    session.tool(EventType::ToolCompleted, 4, begun("one")).tool(EventType::ToolFailed, 5, begun("two"));
+    session.tool(EventType::ToolStarted, 6, begun("three"));
+    session.event(EventType::ChildAgentCreated, 6, made("three", "run_d", json!({})));
+    session.event(EventType::LoopFailed, 7, json!({"error": {"message": "the disk is full"}, "turns": 1}));
+    session.check(&[
+        "",
+        "run 1  run_1  2026-12-01 13:28 UTC",
+        "> Split it up.",
+        " 0:04  ok     test.helper one: one",
+        "              agent  Explorer completed; 2 turns, 7 tokens in, 2 out, 3.0 s",
+        "                     run_a  Count\\nthem.",
+        " 0:05  failed test.helper two: two",
+        "              agent  builder (task release) failed: no answer\\nat all; step build is failed; 2 turns, 7 tokens in, 2 out, 1.0 s",
+        "                     run_b",
+        "              agent  default_sub_agent: what came of it was not stored",
+        "                     run_c",
+        "       lost   test.helper three: began; what came of it was not stored",
+        "              agent  default_sub_agent: what came of it was not stored",
+        "                     run_d",
+        " 0:07  end    failed: the disk is full; 1 turn, tokens unknown, 7.0 s",
+    ]);
+    for columns in [20, 40, 80] {
+        let look = Look { width: Some(Width::new(columns, false)), colour: false };
+        let mut told = Told::new(look, false);
+        let (events, nodes) = (session.events.clone(), session.nodes.clone());
+        let shown = told.page(&ReplayPage { events, nodes, artifacts: Vec::new(), damaged: Vec::new(), next: None });
+        let wide = shown.lines().find(|row| row.chars().count() >= columns);
+        assert_eq!(wide, None, "{shown}");
+    }
+}

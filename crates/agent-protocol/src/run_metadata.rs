@@ -1,4 +1,4 @@
-//! Where the run of a child agent stands among the others, as the metadata of its row says it.
+//! What the metadata of a run's row say: how the session's own agent works in it, or where a child's run stands among the others.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::event::FieldError;
 use crate::task::{PoolId, StepId, TaskId};
-use crate::{AgentRole, Object, RunId, ToolCallId};
+use crate::{AgentRole, Object, RunId, RunMode, ToolCallId};
 
 /// Who asked for a child's run, and what the child is in it. An agent that lives on, such as a worker, has a run for each call that
 /// asks for one, so this is the run's and not the agent's.
@@ -63,9 +63,37 @@ impl ChildOrigin {
     }
 }
 
+impl RunMode {
+    /// The key in the metadata of the row of a run by the session's own agent; a row without it is that of a normal run.
+    pub const KEY: &'static str = "mode";
+
+    /// What the metadata of such a row say.
+    ///
+    /// # Errors
+    /// [`FieldError`] where that is no mode.
+    pub fn of_run(metadata: &Object) -> Result<Self, FieldError> {
+        let Some(stored) = metadata.get(Self::KEY) else { return Ok(Self::Normal) };
+        let mode = stored.as_str().and_then(Self::from_stored);
+        mode.ok_or_else(|| FieldError { field: Some(Self::KEY.to_owned()), message: format!("{stored} is no mode") })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// WRK-1: a run's row names its mode where that is not normal, and a mode that nobody knows is taken for none.
+    #[test]
+    fn a_mode_is_read_as_it_was_written() {
+        let row = |mode: Value| Object::from_iter([(RunMode::KEY.to_owned(), mode)]);
+        assert_eq!(RunMode::of_run(&Object::new()), Ok(RunMode::Normal));
+        for mode in RunMode::ALL {
+            assert_eq!(RunMode::of_run(&row(mode.as_str().into())), Ok(*mode));
+        }
+        for damaged in [Value::Null, Value::from("other"), Value::from(1)] {
+            assert!(RunMode::of_run(&row(damaged)).unwrap_err().to_string().contains("mode"));
+        }
+    }
 
     /// STO-2, STO-9: what a run's row says of a child is read as it was written; a row without it is no child's, and one that cannot be
     /// read is an error.
