@@ -178,7 +178,7 @@ impl Children {
     /// Takes a place for one more, if there is one. Taken first and looked at then, so that two calls never take the last one
     /// both.
     pub(crate) fn count(&self) -> Result<Living, ErrorPayload> {
-        let living = Living { _of_run: self.living.token(), _of_session: self.run.owned.child_lives() };
+        let living = Living::new(self.living.token(), self.run.owned.child_lives());
         let limits = &self.services.settings.children;
         for (count, limit, of) in [
             (self.living.len(), limits.per_run, "this run"),
@@ -261,7 +261,7 @@ impl CallChildren {
         // Also where this future is dropped, with the run that polls it.
         let _cancelled_with_the_call = cancel.clone().drop_guard();
         let fence = self.fence.inner();
-        let output = start.output.clone();
+        let (output, over) = (start.output.clone(), living.over());
         let (spec, created, told) = self.prepare(start, living, timeout, (cancel, fence.clone()));
         let child = Child {
             agent_id: created.child_agent_id.clone(),
@@ -275,6 +275,10 @@ impl CallChildren {
         let brought = self.wait(&child, &started, timeout).await;
         // One that did not stop can change nothing from here on.
         fence.close();
+        if brought.report.status.is_terminal() {
+            // Whoever hears of the end may start another one in its place at once.
+            over.cancelled().await;
+        }
         match output {
             Some(output) => Brought { report: self.checked(brought.report, &output).await, ..brought },
             None => brought,

@@ -36,7 +36,7 @@ use crate::redact::Redactor;
 use crate::resume::Resume;
 use crate::run_clock::RunClock;
 use crate::run_context::RunContext;
-use crate::run_spec::{ChildWork, RunSpec, Seed, SentWorker, StartRuns, StartedRun, Work, root_role};
+use crate::run_spec::{ChildWork, RunSpec, Seed, StartRuns, StartedRun, Work, root_role};
 use crate::run_state::{RunResult, RunState};
 use crate::seen_files::SeenFiles;
 use crate::services::Services;
@@ -186,8 +186,9 @@ impl Launch {
                 let (session, services) = (Arc::clone(&self.context.session), Arc::clone(&self.launcher.services));
                 let ChildWork { worker, living, .. } = self.child(child).await;
                 drop(lives);
-                if let Some(SentWorker { scope, sender, .. }) = worker {
-                    TaskAccess::of(&sender, &services).end_of_runs(scope.task_id).await;
+                if let Some(worker) = worker {
+                    let task_id = worker.scope.task_id.clone();
+                    TaskAccess::of(&worker.sender, &services).end_of_runs(task_id).await;
                 }
                 // A child lives until nothing of its run is left.
                 drop(living);

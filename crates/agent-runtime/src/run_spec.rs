@@ -10,7 +10,7 @@ use agent_protocol::{
 };
 use agent_tool::{Fence, OutputSchema, WorkerScope};
 use tokio::sync::{oneshot, watch};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::agent::{KnownAs, Parent};
@@ -95,8 +95,23 @@ pub(crate) struct SentWorker {
 
 /// A child counts as living, for its parent's run and for the session, until its run has let go of this.
 pub(crate) struct Living {
-    pub(crate) _of_run: TaskTrackerToken,
-    pub(crate) _of_session: TaskTrackerToken,
+    _of_run: TaskTrackerToken,
+    _of_session: TaskTrackerToken,
+    over: CancellationToken,
+    /// Last: who waits for the end finds that it counts no more.
+    _tells: DropGuard,
+}
+
+impl Living {
+    pub(crate) fn new(of_run: TaskTrackerToken, of_session: TaskTrackerToken) -> Self {
+        let over = CancellationToken::new();
+        Self { _of_run: of_run, _of_session: of_session, over: over.clone(), _tells: over.drop_guard() }
+    }
+
+    /// Cancelled once the child counts no more.
+    pub(crate) fn over(&self) -> CancellationToken {
+        self.over.clone()
+    }
 }
 
 /// Where a child's conversation begins.
