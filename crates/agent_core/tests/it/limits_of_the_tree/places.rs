@@ -171,32 +171,33 @@ async fn a_wait_before_another_attempt_holds_no_place() {
 async fn waiting_for_a_place_does_not_count() {
     let world = World::with("places_clock", Protocol::OpenAi, "model.provider = \"stage\"").await;
     let stage = Stage::new();
-    let (first, never) = (Cue::new(), Cue::new());
-    stage.on("Go.", |turn| match turn {
-        0 => vec![Step::calls(&[
-            ("test.send", json!({"task": "Slow", "timeout_ms": 60_000})),
-            ("test.send", json!({"task": "Quick", "timeout_ms": 250})),
-        ])],
+    let (begin, first, never) = (Cue::new(), Cue::new(), Cue::new());
+    let begins = begin.clone();
+    stage.on("Go.", move |turn| match turn {
+        0 => vec![Step::At(begins.clone()), Step::calls(&[("test.send", json!({"task": "Quick", "timeout_ms": 250}))])],
         1 => vec![Step::calls(&[("test.send", json!({"task": "Too slow", "timeout_ms": 250}))])],
         _ => vec![Step::text("Done.")],
     });
     let at_work = first.clone();
-    stage.on("Slow", move |_| vec![Step::At(at_work.clone()), Step::text("Slowly.")]);
+    stage.on("Another session", move |_| vec![Step::At(at_work.clone()), Step::text("Slowly.")]);
     stage.on("Quick", |_| vec![Step::text("Quickly.")]);
     stage.on("Too slow", move |_| vec![Step::At(never.clone())]);
     let runtime = stage.builder(&world).build().await.unwrap();
     let handle = runtime.start("Go.", StartOptions::default()).await.unwrap();
-    stage.until(|stage| stage.log().iter().any(|line| line.ends_with("low asks"))).await;
+    stage.until(|stage| stage.log() == ["Go. asks"]).await;
+    // Before the child, which has to wait for it.
+    let other = runtime.start("Another session", StartOptions::default()).await.unwrap();
+    let mut events = other.events(false).unwrap();
+    while events.next().await.unwrap().unwrap().event_type != EventType::ModelStarted {}
+    begin.give();
+    stage.until(|stage| stage.log().contains(&"Another session asks".to_owned())).await;
     // Three times as long as the other one may take.
     tokio::time::sleep(Duration::from_millis(750)).await;
     first.give();
     watch(&handle).await.assert_completed();
     let answers: Vec<_> = stage.reports().into_iter().map(|report| report.unwrap()).collect();
-    assert_eq!(
-        answers.iter().map(|report| report.answer.as_deref()).collect::<Vec<_>>(),
-        [Some("Slowly."), Some("Quickly."), None]
-    );
-    let error = answers[2].error.as_ref().unwrap();
+    assert_eq!(answers.iter().map(|report| report.answer.as_deref()).collect::<Vec<_>>(), [Some("Quickly."), None]);
+    let error = answers[1].error.as_ref().unwrap();
     assert!(error.message.contains("did not end within 250 ms of work"), "{error:?}");
     runtime.close().await;
 }
@@ -223,5 +224,38 @@ async fn another_server_has_places_of_its_own() {
     watch(&handle).await.assert_completed();
     assert_eq!(stage.most().into_values().collect::<Vec<_>>(), [1, 1]);
     run(&runtime, "Go.").await.assert_completed();
+    runtime.close().await;
+}
+
+/// 64 children of one session, by configuration, all wait for the one place of their server: each gets its turn, in the order in which they
+/// came, and none loses its time by waiting.
+#[tokio::test]
+async fn many_children_wait_for_one_place() {
+    const MANY: usize = 64;
+    let extra = format!(
+        "model.provider = \"stage\"\nmodel.context_window = 131072\nagents.max_children_per_run = {MANY}\nagents.max_concurrent_children_per_session = {MANY}"
+    );
+    let world = World::with("places_many", Protocol::OpenAi, &extra).await;
+    let stage = Stage::new();
+    let first = Cue::new();
+    stage.on("Go.", |turn| match turn {
+        0 => {
+            let arguments = |n| ("test.send", json!({ "task": format!("Task {n}") }));
+            vec![Step::calls(&(0..MANY).map(arguments).collect::<Vec<_>>())]
+        }
+        _ => vec![Step::text("Done.")],
+    });
+    for n in 0..MANY {
+        let first = first.clone();
+        stage.on(&format!("Task {n}"), move |_| vec![Step::At(first.clone()), Step::text("Done.")]);
+    }
+    let runtime = stage.builder(&world).build().await.unwrap();
+    let handle = runtime.start("Go.", StartOptions::default()).await.unwrap();
+    stage.until(|stage| stage.log().len() == 3).await;
+    first.give();
+    let ran = watch(&handle).await;
+    ran.assert_completed();
+    assert_eq!(ran.of_type(EventType::ChildAgentCompleted).len(), MANY);
+    assert_eq!((ran.result.tree.children as usize, stage.most().into_values().max()), (MANY, Some(1)));
     runtime.close().await;
 }

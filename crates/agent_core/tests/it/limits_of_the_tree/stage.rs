@@ -101,6 +101,8 @@ struct Played {
     log: Vec<String>,
     requests: Vec<(String, ModelRequest)>,
     reports: Vec<Result<ChildReport, ErrorPayload>>,
+    /// Tokens of all requests, as they were told.
+    charged: (u64, u64),
     /// By task of the child: when it is given up.
     recalled: HashMap<String, Cue>,
 }
@@ -140,6 +142,17 @@ impl Stage {
     pub(super) fn most(&self) -> HashMap<String, usize> {
         let played = self.played.lock().unwrap();
         played.on.iter().map(|(server, (_, most))| (server.clone(), *most)).collect()
+    }
+
+    /// Tokens in and out of all requests, as they were told.
+    pub(super) fn charged(&self) -> (u64, u64) {
+        self.played.lock().unwrap().charged
+    }
+
+    fn charge(&self, counts: Option<(u64, u64)>) {
+        let (input, output) = counts.unwrap_or_default();
+        let charged = &mut self.played.lock().unwrap().charged;
+        *charged = (charged.0 + input, charged.1 + output);
     }
 
     pub(super) fn requests(&self, task: &str) -> Vec<ModelRequest> {
@@ -236,16 +249,16 @@ impl ProviderAdapter for Actor {
         let (stage, server) = (self.stage.clone(), self.server.clone());
         let begin = async move {
             let (task, steps) = stage.part_of(&request);
-            stage.note(format!("{task} asks"));
             let on = Some(On::stage(&stage, &server));
+            stage.note(format!("{task} asks"));
             futures::stream::unfold(Some((steps.into_iter(), on)), move |state| {
                 let (stage, server, task, cancel) = (stage.clone(), server.clone(), task.clone(), cancel.clone());
                 async move {
                     let (mut steps, mut on) = state?;
                     let event = loop {
                         if on.is_none() {
-                            stage.note(format!("{task} asks again"));
                             on = Some(On::stage(&stage, &server));
+                            stage.note(format!("{task} asks again"));
                         }
                         match steps.next().unwrap_or_else(|| panic!("{task} has no more steps")) {
                             Step::At(cue) => tokio::select! {
@@ -258,8 +271,12 @@ impl ProviderAdapter for Actor {
                                 let retry = ModelEvent::Retry { attempt: 1, wait_ms, error };
                                 return Some((retry, Some((steps, None))));
                             }
-                            Step::End(content, counts) => break ModelEvent::Completed(reply(content, counts)),
+                            Step::End(content, counts) => {
+                                stage.charge(counts);
+                                break ModelEvent::Completed(reply(content, counts));
+                            }
                             Step::Break(fault, text, counts) => {
+                                stage.charge(counts);
                                 break failed(fault, Some(reply(vec![ContentBlock::text(text)], counts)));
                             }
                         }
