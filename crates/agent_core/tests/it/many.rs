@@ -41,7 +41,6 @@ fn seed() -> Option<u64> {
 /// its parent's conversation or the loss is told; no step stays held by a dead run; logs of Tasks say what was told of them; no command
 /// outlives its owner, and the session can be taken up by anybody.
 #[test]
-#[expect(clippy::print_stdout, reason = "how many worlds there were is part of the proof")]
 fn random_worlds() {
     let tally = Arc::new(Tally::default());
     let end = Instant::now() + time();

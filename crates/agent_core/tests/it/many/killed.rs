@@ -25,7 +25,6 @@ const THIS_TEST: &str = "many::killed::random_worlds_that_are_killed";
 /// RUN-20, AGT-4, WRK-7, TSK-5, WAL-2: whatever many agents are at when their process is killed, the next one ends their runs, children
 /// first, finds each step by its lease, answers every call, and goes on.
 #[test]
-#[expect(clippy::print_stdout, reason = "how many worlds there were is part of the proof")]
 fn random_worlds_that_are_killed() {
     if let Some(home) = std::env::var_os(HOME) {
         let seed = std::env::var(SEED).unwrap().parse().unwrap();
