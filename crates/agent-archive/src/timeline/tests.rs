@@ -65,7 +65,7 @@ fn entries_as_json() {
              "mode": "normal"},
             {"run_id": "run_1", "at": at(2), "since_start_ms": 4000, "step": "called", "tool_call_id": "c1",
              "tool_name": "code.run_command", "kind": "ok", "call": "make", "summary": null,
-             "metadata": {"exit_code": 2}, "duration_ms": 3000, "files": []},
+             "metadata": {"exit_code": 2}, "duration_ms": 3000, "files": [], "children": []},
             {"run_id": "run_1", "at": at(4), "since_start_ms": 9000, "step": "asked", "request_id": "perm_1",
              "tool_name": "code.write_file", "targets": ["/p/a", "/p/b"], "decision": "allow_once", "reason": null},
             {"run_id": "run_1", "at": at(5), "since_start_ms": 10_000, "step": "child_ended",
@@ -113,7 +113,8 @@ fn open_ends() {
         "decision": null, "reason": null});
     let mut asked = with(question.clone());
     asked["step"] = "asked".into();
-    let lost = json!({"step": "call_lost", "tool_call_id": "c1", "tool_name": "code.run_command", "call": "make"});
+    let lost = json!({"step": "call_lost", "tool_call_id": "c1", "tool_name": "code.run_command", "call": "make",
+        "children": []});
     assert_eq!(shown.as_array().unwrap()[1..], [asked, with(lost), with(json!({"step": "interrupted"}))]);
     let shown = told.entries(false, TimelineTail::AtWork);
     assert_eq!(shown.as_array().unwrap()[1..], [with(json!({"step": "at_work", "question": question}))]);
