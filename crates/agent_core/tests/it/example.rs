@@ -127,13 +127,13 @@ async fn a_killed_process_is_gone_on_with() {
 
 /// The log of the only Task of the only session.
 fn only_log(folder: &Path) -> std::path::PathBuf {
-    let only = |folder: &Path, suffix: &str| {
-        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        let mut found: Vec<_> = entries.filter(|path| path.to_str().unwrap().ends_with(suffix)).collect();
+    let only = |folder: &Path, mark: &str| {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+        let mut found: Vec<_> = entries.filter(|entry| entry.file_name().to_str().unwrap().contains(mark)).collect();
         assert_eq!(found.len(), 1, "{found:?}");
-        found.remove(0)
+        found.remove(0).path()
     };
-    only(&only(&folder.join("project/.soong-agent/tasks"), ""), ".wal.jsonl")
+    only(&only(&folder.join("project/.soong-agent/tasks"), "sess_"), ".wal.jsonl")
 }
 
 #[expect(clippy::print_stdout, reason = "the process that kills this one reads it")]
