@@ -84,7 +84,7 @@ mod tests {
         for definition in registry.iter() {
             assert_eq!(definition.source, DefinitionSource::Builtin);
             assert!(definition.body.starts_with("# ") && !definition.description.is_empty());
-            assert_eq!(definition.metadata["asset"], format!("agent.{}@1", definition.agent_definition_id));
+            assert_eq!(definition.metadata["asset"], format!("agent.{}@2", definition.agent_definition_id));
         }
     }
 }

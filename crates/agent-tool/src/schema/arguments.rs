@@ -54,7 +54,7 @@ impl ArgumentRules {
         }
         let mut errors = self.0.iter_errors(&arguments);
         let told = errors.by_ref().take(MAX_PROBLEMS);
-        let shown: Vec<_> = told.flat_map(|error| problems(schema, &error, secrets)).collect();
+        let shown: Vec<_> = told.flat_map(|error| problems(schema, &arguments, &error, secrets)).collect();
         let more = errors.take(MAX_COUNTED).count();
         // Texts are cut in it: what is left of a secret would not be recognised any more.
         secrets.redact_json(&mut arguments);

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use agent_protocol::{ErrorCode, ErrorPayload, Object};
 use agent_redact::KnownSecrets;
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::{Value, json};
 
-use super::problems::{ArgumentError, problems};
+use super::problems::{ArgumentError, dotted, echo, problems};
 
 /// A bigger schema is refused: the child reads all of it. Bytes of JSON.
 const MAX_BYTES: usize = 16 * 1024;
@@ -62,7 +62,7 @@ impl OutputSchema {
         let mut parts = 0;
         walk(&schema, &schema, 0, &mut parts).map_err(|why| unusable(&why))?;
         let options = jsonschema::options().offline().with_pattern_options(PatternOptions::regex());
-        let rules = options.build(&schema).map_err(|error| unusable(&error.masked().to_string()))?;
+        let rules = options.build(&schema).map_err(|error| unusable(&fault(&schema, &error)))?;
         Ok(Self(Arc::new(Compiled { schema, rules })))
     }
 
@@ -88,7 +88,7 @@ impl OutputSchema {
         }
         let mut errors = self.0.rules.iter_errors(&value);
         let told = errors.by_ref().take(MAX_PROBLEMS);
-        let mut all: Vec<_> = told.flat_map(|error| problems(&self.0.schema, &error, secrets)).collect();
+        let mut all: Vec<_> = told.flat_map(|error| problems(&self.0.schema, &value, &error, secrets)).collect();
         let more = errors.take(MAX_COUNTED).count() + all.len().saturating_sub(MAX_PROBLEMS);
         all.truncate(MAX_PROBLEMS);
         all.iter_mut().for_each(cut);
@@ -126,6 +126,13 @@ impl Mismatch {
         let message = format!("the answer is not as expected_output_schema wants it: {self}");
         ErrorPayload::new(ErrorCode::SchemaError, message).detail("problems", details)
     }
+}
+
+/// What is wrong with something that is to be a schema, with its place.
+fn fault(schema: &Value, error: &ValidationError<'_>) -> String {
+    let path = dotted(schema, error.instance_path().as_str());
+    let (value, why) = (echo(error.instance(), &KnownSecrets::none()), error.masked());
+    if path.is_empty() { why.to_string() } else { format!("`{path}` is {value}: {why}") }
 }
 
 fn unusable(why: &str) -> ErrorPayload {

@@ -19,9 +19,15 @@ pub struct ArgumentError {
     pub expected: String,
 }
 
-/// What one violation of a schema comes to: several problems where several names are unknown.
-pub(super) fn problems(schema: &Value, error: &ValidationError<'_>, secrets: &KnownSecrets) -> Vec<ArgumentError> {
-    let path = dotted(error.instance_path().as_str());
+/// What one violation of a schema by a value comes to: several problems where several names are unknown.
+pub(super) fn problems(
+    schema: &Value,
+    value: &Value,
+    error: &ValidationError<'_>,
+    secrets: &KnownSecrets,
+) -> Vec<ArgumentError> {
+    let pointer = error.instance_path().as_str();
+    let path = dotted(value, pointer);
     let one = |expected: String| vec![ArgumentError { path: path.clone(), expected }];
     let got = || echo(error.instance(), secrets);
     match error.kind() {
@@ -34,9 +40,11 @@ pub(super) fn problems(schema: &Value, error: &ValidationError<'_>, secrets: &Kn
             unexpected.iter().map(|name| unknown(&path, name, &known, secrets)).collect()
         }
         // Where no names are known at all, that is how those that are there are refused.
-        ValidationErrorKind::FalseSchema => match &**error.instance() {
-            Value::Object(fields) => fields.keys().map(|name| unknown(&path, name, &[], secrets)).collect(),
-            _ => one("is unknown: nothing is taken here".to_owned()),
+        ValidationErrorKind::FalseSchema => match value.pointer(pointer) {
+            Some(Value::Object(fields)) if error.schema_path().as_str().ends_with("/additionalProperties") => {
+                fields.keys().map(|name| unknown(&path, name, &[], secrets)).collect()
+            }
+            _ => one("is not taken here".to_owned()),
         },
         ValidationErrorKind::Type { .. } => {
             let wanted = error.schema_path().as_str();
@@ -92,7 +100,7 @@ fn describe(value: &Value, secrets: &KnownSecrets) -> String {
     }
 }
 
-fn echo(value: &Value, secrets: &KnownSecrets) -> String {
+pub(super) fn echo(value: &Value, secrets: &KnownSecrets) -> String {
     shorten(&value.to_string(), secrets)
 }
 
@@ -106,15 +114,17 @@ fn shorten(text: &str, secrets: &KnownSecrets) -> String {
 }
 
 /// `/edits/0/old` as `edits[0].old`.
-fn dotted(pointer: &str) -> String {
-    pointer.split('/').skip(1).fold(String::new(), |path, step| {
+pub(super) fn dotted(value: &Value, pointer: &str) -> String {
+    let (mut path, mut at) = (String::new(), Some(value));
+    for step in pointer.split('/').skip(1) {
         let step = step.replace("~1", "/").replace("~0", "~");
-        if !path.is_empty() && step.bytes().all(|b| b.is_ascii_digit()) {
-            format!("{path}[{step}]")
-        } else {
-            join(&path, &step)
-        }
-    })
+        path = if at.is_some_and(Value::is_array) { format!("{path}[{step}]") } else { join(&path, &step) };
+        at = at.and_then(|value| match value {
+            Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+            other => other.get(&step),
+        });
+    }
+    path
 }
 
 fn join(path: &str, name: &str) -> String {

@@ -65,6 +65,9 @@ fn workers_do_the_steps_of_a_task() {
         world.configure(THREE_WORKERS);
         model::write_files(&world.home.project).unwrap();
         let ended = world.run(&["run", "--orchestrator", "Write the release notes."]).exits(0);
+        let lines = [("1", "changes"), ("1", "api"), ("2", "errors"), ("3", "examples"), ("1", "notes")]
+            .map(|(worker, step)| format!("worker_general_{worker} begins for task release: Do step {step}.\n"));
+        let ended = ended.says(&lines.each_ref().map(String::as_str));
         let session = ended.answers("The release notes are written.").session();
         let log = log(&world, &session);
         let all = ["api", "changes", "errors", "examples", "notes"];
