@@ -12,7 +12,7 @@ use crate::stored::Stored;
 use crate::support::{Ran, World, run, run_in};
 
 /// A token of a prompt costs 0.1, one of a reply 0.2.
-const PRICES: &str = "model.provider = \"stage\"\nmodel.parallel_requests = 8\nmodel.context_window = 131072\n\
+const PRICES: &str = "model.provider = \"stage\"\nmodel.parallel_requests = 8\nagents.max_children_per_run = 8\nmodel.context_window = 131072\n\
                       model.price.input_per_million = 100000.0\nmodel.price.output_per_million = 200000.0";
 
 fn end_of(ran: &Ran) -> RunEnd {
@@ -152,7 +152,7 @@ async fn one_limit_for_the_tree() {
             let stage = Stage::new();
             let sent: Vec<_> = (0..children).map(|n| json!({ "task": format!("Task {n}") })).collect();
             stage.on("Go.", move |turn| match turn {
-                0 => vec![sends(&sent).used(5_000, 10)],
+                0 => vec![sends(&sent).used(5_000, 200)],
                 _ => vec![Step::text("Done.").used(5_500, 10)],
             });
             for n in 0..children {
