@@ -1,17 +1,22 @@
-//! What core says to a child, around its task.
+//! What core says to a child, behind its task: what a list shows of a run is how its first message begins.
 
 use agent_protocol::{AgentRole, ContentBlock};
 use agent_tool::OutputSchema;
 
-/// In front of the task of a fork: behind its parent's conversation it would take itself for its parent (AGT-2).
-const FORK: &str = "[You are a fork: an agent of its own, with the conversation above, made for the one job below. The agent that \
-    spoke above goes on without you; its plans and its other jobs are not yours. You cannot start agents, and you may have fewer tools \
+/// For a fork: behind its parent's conversation it would take itself for its parent (AGT-2).
+const FORK: &str = "[You are a fork: an agent of its own, with the conversation above, made for this one job. The agent that spoke \
+    above goes on without you; its plans and its other jobs are not yours. You cannot start agents, and you may have fewer tools \
     than were used above. Only your final message goes back.]";
 
-/// The message that begins the run of a child: who it is where nothing else tells it, its task, and the form of its answer.
-pub(crate) fn said(role: AgentRole, task: Vec<ContentBlock>, output: Option<&OutputSchema>) -> Vec<ContentBlock> {
+/// The message that begins the run of a child: its task, who it is where nothing else tells it, and the form of its answer.
+pub(crate) fn said(
+    role: AgentRole,
+    task: Vec<ContentBlock>,
+    order: Option<ContentBlock>,
+    output: Option<&OutputSchema>,
+) -> Vec<ContentBlock> {
     let who = (role == AgentRole::Fork).then(|| ContentBlock::text(FORK));
-    who.into_iter().chain(task).chain(output.map(form)).collect()
+    task.into_iter().chain(who).chain(order).chain(output.map(form)).collect()
 }
 
 fn form(output: &OutputSchema) -> ContentBlock {

@@ -86,7 +86,7 @@ pub(crate) struct Sent {
     /// Its entry in the configuration.
     pub(crate) worker_id: String,
     pub(crate) scope: WorkerScope,
-    /// What core says of that, in front of its task.
+    /// What core says of that, behind its task.
     pub(crate) order: ContentBlock,
     /// Nobody else sends it before this is dropped.
     pub(crate) busy: Busy,
@@ -301,8 +301,7 @@ impl CallChildren {
             KnownAs { name: start.name.unwrap_or_else(|| name.clone()), definition_id: agent_definition_id.clone() };
         let asked = asked(services, &start.task);
         let order = start.worker.as_ref().map(|sent| sent.order.clone());
-        let task = child_task::said(start.role, start.task, start.output.as_ref());
-        let task = order.into_iter().chain(task).collect();
+        let task = child_task::said(start.role, start.task, order, start.output.as_ref());
         let worker_origin = start.worker.as_ref().map(|sent| WorkerOrigin {
             worker_id: Some(sent.worker_id.clone()),
             worker_pool_id: sent.scope.pool_id.clone(),
@@ -365,7 +364,7 @@ impl CallChildren {
         };
         let limits = model.limits(&services.settings.limits);
         let spending = Spending::of_child(&run.spending);
-        (RunSpec { run_id, work: Work::Child(work), model, limits, spending, cancel }, created, told)
+        (RunSpec { run_id, work: Work::Child(Box::new(work)), model, limits, spending, cancel }, created, told)
     }
 
     /// Stores events of the parent's about its child.

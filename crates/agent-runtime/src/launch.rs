@@ -184,7 +184,7 @@ impl Launch {
             Work::Answer { message, mode, queue } => self.answer(message, mode, queue).await,
             Work::Child(child) => {
                 let (session, services) = (Arc::clone(&self.context.session), Arc::clone(&self.launcher.services));
-                let ChildWork { worker, living, .. } = self.child(child).await;
+                let ChildWork { worker, living, .. } = self.child(*child).await;
                 drop(lives);
                 if let Some(worker) = worker {
                     let task_id = worker.scope.task_id.clone();

@@ -43,7 +43,7 @@ pub(crate) enum Work {
     /// The user's message to the session's own agent.
     Answer { message: Vec<ContentBlock>, mode: RunMode, queue: QueuePosition<Session> },
     /// A task that a run of another agent hands to a child.
-    Child(ChildWork),
+    Child(Box<ChildWork>),
     /// One request beside all conversations: the summary of an agent's older turns. Writes no nodes (DEC-92).
     Summary {
         request: Box<ModelRequest>,

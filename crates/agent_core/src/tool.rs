@@ -10,11 +10,11 @@ pub use agent_protocol::{
 };
 pub use agent_redact::{KnownSecrets, Redacted, SecretStream};
 pub use agent_tool::{
-    ArtifactFile, ArtifactSink, CallContext, ChildAgents, ChildDefinition, ChildKind, ChildReport, ChildTask,
-    ContextNode, Dispatch, DispatchReport, EffectGuard, Fence, FenceClosed, FileStamp, FileVersion, FileVersions,
-    FnTool, HandlerReply, LoadedContext, NoChildren, NoWorkers, NothingLoaded, Prepared, PreparedCall, ProgressSink,
-    SelectionReason, SubsetViolation, Tool, ToolOutput, ToolRegistry, WorkerAgents, WorkerInfo, WorkerStatus,
-    WriteGuard, reference,
+    ArtifactFile, ArtifactSink, CallContext, CallGroup, ChildAgents, ChildDefinition, ChildKind, ChildReport,
+    ChildTask, ContextNode, Dispatch, DispatchReport, EffectGuard, Fence, FenceClosed, FileStamp, FileVersion,
+    FileVersions, FnTool, HandlerReply, LoadedContext, NoChildren, NoWorkers, NothingLoaded, Prepared, PreparedCall,
+    ProgressSink, SelectionReason, SubsetViolation, Tool, ToolOutput, ToolRegistry, WorkerAgents, WorkerInfo,
+    WorkerStatus, WriteGuard, reference,
 };
 
 pub use status::{ToolStatus, inspect};

@@ -163,7 +163,7 @@ impl Children {
         let fit = if count <= most { count } else { most.saturating_sub(1) };
         let mut lines: Vec<_> = self.living.iter().take(fit).map(|child| child.line(now, width)).collect();
         if fit < count && most > 0 {
-            let rest = format!("{SET_IN}and {} more", counted((count - fit) as u64, "agent"));
+            let rest = format!("{SET_IN}and {}", counted((count - fit) as u64, "more agent"));
             lines.push(width.head(&rest, width.usable()).into_owned());
         }
         let what = format!("{} at work", counted(count as u64, "agent"));

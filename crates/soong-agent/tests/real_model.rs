@@ -180,7 +180,8 @@ const SMALL_WINDOW: &str = "
     compact.max_summary_tokens = 256
     memory.enabled = false
     tools.disabled = [
-        'agent.plan_template', 'code.edit_file', 'code.list_dir', 'code.run_command', 'code.search', 'code.write_file',
+        'agent.create_sub_agent', 'agent.fork_agent', 'agent.list_agent_definitions', 'agent.plan_template', 'code.edit_file',
+        'code.list_dir', 'code.run_command', 'code.search', 'code.write_file',
     ]
 ";
 

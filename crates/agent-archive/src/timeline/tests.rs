@@ -117,7 +117,10 @@ fn open_ends() {
         "children": []});
     assert_eq!(shown.as_array().unwrap()[1..], [asked, with(lost), with(json!({"step": "interrupted"}))]);
     let shown = told.entries(false, TimelineTail::AtWork);
-    assert_eq!(shown.as_array().unwrap()[1..], [with(json!({"step": "at_work", "question": question}))]);
+    assert_eq!(
+        shown.as_array().unwrap()[1..],
+        [with(json!({"step": "at_work", "question": question, "children": []}))]
+    );
 }
 
 /// An event that cannot be read takes nothing else with it, and what has no entry comes where all events are asked for.

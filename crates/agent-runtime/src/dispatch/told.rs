@@ -1,4 +1,4 @@
-//! What a worker is told of what it was sent for, in front of its instruction (WRK-5, AGD-4).
+//! What a worker is told of what it was sent for, behind its instruction (WRK-5, AGD-4).
 
 use agent_library::shown;
 use agent_protocol::ContentBlock;
@@ -24,6 +24,6 @@ pub(super) fn told(scope: &WorkerScope, title: &str) -> ContentBlock {
     };
     ContentBlock::text(format!(
         "[You are a worker of pool {pool_id}, sent for one step of task `{task_id}`: {title}.{steps} Claim one ready step, do it, and set its \
-         status before you end. The Orchestrator's instruction follows.]"
+         status before you end. The Orchestrator's instruction stands above.]"
     ))
 }

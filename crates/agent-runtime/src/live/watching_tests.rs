@@ -119,7 +119,7 @@ impl Run<'_> {
         match act {
             Act::Store(count) => {
                 let events = self.store(*count).await;
-                self.tell(&events, at % 2 == 0);
+                self.tell(&events, at.is_multiple_of(2));
             }
             Act::StoreQuietly(count) => {
                 let events = self.store(*count).await;

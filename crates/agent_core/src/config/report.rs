@@ -95,7 +95,7 @@ pub fn inspect(location: &Location) -> Result<ConfigReport, BuildError> {
     let remembered_by = on(loaded.config.memory.enabled, &roles.extract);
     let sources = Sources { providers, raw: None, roles, summaries, made, gates };
     let profiles = Profiles::new(Arc::clone(&loaded), sources)?;
-    let definitions = definitions(&loaded, &profiles, &tools)?;
+    let definitions = definitions((&loaded.places.home, &loaded.config.agents), &profiles, &tools)?;
     let secrets = profiles.secrets().known();
     let pools = runtime.worker_pools.iter();
     let worker_ids = |pool: &WorkerPoolSettings| pool.workers.iter().map(|worker| worker.worker_id.clone()).collect();

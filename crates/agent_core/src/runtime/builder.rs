@@ -188,7 +188,7 @@ impl AgentRuntimeBuilder {
         };
         let sources = Sources { providers: providers.clone(), raw: raw.clone(), roles, summaries, made, gates };
         let profiles = Arc::new(Profiles::new(Arc::clone(&loaded), sources)?);
-        let definitions = definitions(&loaded, &profiles, &tools)?;
+        let definitions = definitions((&loaded.places.home, &loaded.config.agents), &profiles, &tools)?;
         let secrets = profiles.secrets().clone();
         let task_logs = TaskLogs::new(&settings, secrets.clone());
         let patterns = SecretPatterns::new()?;

@@ -309,7 +309,7 @@ async fn an_empty_database_beside_a_log() {
 /// STO-10: a line about a call is cut after secrets have been taken out of it, so that no half of one stays.
 #[tokio::test]
 async fn a_cut_line_keeps_no_half_of_a_secret() {
-    let world = World::new("cut_secret", Protocol::OpenAi).await;
+    let world = World::with("cut_secret", Protocol::OpenAi, "model.context_window = 32768").await;
     let secret = "https://bob:Tr0ub4dorAnd3horseBattery9@example.org/x";
     let calls = (100..170).step_by(5).map(|width| {
         let argv = json!(["echo", "x".repeat(width - 8), secret]);

@@ -123,7 +123,7 @@ async fn children_work_beside_their_parent() {
     assert_eq!(fork[0].messages[..1], parent[0].messages[..]);
     assert_eq!(fork[0].messages.len(), 2);
     let said: Vec<_> = fork[0].messages[1].content.iter().filter_map(|block| block.as_text()).collect();
-    assert!(said[0].starts_with("[You are a fork: ") && said[1] == "Task C", "{said:?}");
+    assert!(said[0] == "Task C" && said[1].starts_with("[You are a fork: "), "{said:?}");
     assert_eq!(actors.asked("Task A")[0].messages.len(), 1);
     let reported: Vec<_> = parent[1].messages.iter().map(|message| text_of(&message.content)).collect();
     assert!(reported.iter().any(|text| text.contains("Task B is done.")), "{reported:?}");

@@ -100,7 +100,7 @@ async fn context_built_names_hashes() {
     runtime.close().await;
 }
 
-/// AST-4: the fixed part of a normal run with the six code tools is at most 1,500 estimated tokens.
+/// AST-4: the fixed part of a normal run with the six code tools and those that make children is at most 1,850 estimated tokens.
 #[tokio::test]
 async fn the_fixed_part_is_small() {
     let world = World::new("fixed_part", Protocol::OpenAi).await;
@@ -110,7 +110,7 @@ async fn the_fixed_part_is_small() {
     let ran = crate::support::watch(&handle).await;
     let budgets = &ran.of_type(EventType::ContextBuilt)[0].payload["epoch_part"]["budgets"];
     let fixed = budgets["fixed"].as_u64().unwrap();
-    assert!(fixed <= 1500, "{fixed} tokens");
+    assert!(fixed <= 1850, "{fixed} tokens");
     assert!(fixed > 300, "{fixed} tokens: was anything left out?");
     runtime.close().await;
 }

@@ -24,7 +24,7 @@ const WAVE: [&str; 3] = ["api", "errors", "examples"];
 fn in_wave(request: &RecordedRequest) -> Option<usize> {
     let order = request.messages().iter().find(|message| message["role"] == "user")?;
     let is_sent_for = |step: &&str| order["content"].as_str().is_some_and(|it| it.contains(&format!("step {step}.")));
-    WAVE.iter().any(|step| is_sent_for(&step)).then(|| request.turn())
+    WAVE.iter().any(is_sent_for).then(|| request.turn())
 }
 
 /// RUN-11, WRK-4, WRK-6: five steps over three workers: each step is done once, by the worker that was sent for it, in the order of the graph, and

@@ -115,7 +115,7 @@ async fn a_new_message_does_not_interrupt() {
 /// RUN-1: different sessions run in parallel.
 #[tokio::test]
 async fn sessions_run_side_by_side() {
-    let world = World::new("queue_parallel", Protocol::OpenAi).await;
+    let world = World::with("queue_parallel", Protocol::OpenAi, "model.parallel_requests = 3").await;
     let runtime = world.runtime().await;
     let gates: Vec<_> = (0..3)
         .map(|number| {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::arguments::{self, ChildArguments, JsonObject};
 use super::report;
-use super::{MAIN, TAGS};
+use super::roles::{MAIN, TAGS};
 use crate::tools::port_tool::PortTool;
 
 /// Has another agent do one job and returns its answer. It knows only what you write here.

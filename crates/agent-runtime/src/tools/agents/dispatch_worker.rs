@@ -11,7 +11,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::arguments::{self, JsonObject};
-use super::{ORCHESTRATOR, TAGS, report};
+use super::report;
+use super::roles::{ORCHESTRATOR, TAGS};
 use crate::tools::arguments::invalid;
 use crate::tools::ids::{self, Wrong};
 use crate::tools::port_tool::PortTool;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::arguments::{self, ChildArguments, JsonObject};
 use super::report;
-use super::{MAIN, TAGS};
+use super::roles::{MAIN, TAGS};
 use crate::tools::port_tool::PortTool;
 
 /// Has an agent that knows this conversation do one job beside you, as agent.create_sub_agent does.

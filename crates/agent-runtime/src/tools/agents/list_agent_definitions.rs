@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::TAGS;
+use super::roles::TAGS;
 use crate::tools::port_tool::PortTool;
 use crate::tools::room::{Room, json_len};
 

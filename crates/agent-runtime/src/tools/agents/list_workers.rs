@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ORCHESTRATOR, TAGS};
+use super::roles::{ORCHESTRATOR, TAGS};
 use crate::tools::arguments::invalid;
 use crate::tools::ids;
 use crate::tools::port_tool::PortTool;

@@ -10,20 +10,13 @@ mod fork_agent;
 mod list_agent_definitions;
 mod list_workers;
 mod report;
+mod roles;
 
 use std::sync::Arc;
 
-use agent_protocol::{AgentRole, ToolRoles};
 use agent_tool::Tool;
 
 use super::port_tool::PortCall;
-
-/// What kind of tools they are.
-const TAGS: &[&str] = &["agent"];
-/// Who has workers.
-const ORCHESTRATOR: ToolRoles = ToolRoles::only(&[AgentRole::Orchestrator]);
-/// Who makes children.
-const MAIN: ToolRoles = ToolRoles::only(&[AgentRole::Main]);
 
 /// All of them.
 pub(super) fn agent_tools() -> Vec<Arc<dyn Tool>> {

@@ -84,7 +84,7 @@ fn ends() -> Vec<End> {
             says: |_| Say::stops(StopKind::EndTurn, Vec::new(), 0),
             timeout_ms: None,
             code: ErrorCode::ProviderError,
-            words: "empty",
+            words: "neither text nor a tool call",
             partial: None,
         },
         End {

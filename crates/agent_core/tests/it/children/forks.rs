@@ -66,7 +66,7 @@ async fn a_fork_beside_its_parents_path() {
         assert_eq!(fork.messages[..shared], parent[1].messages[..], "the parent's path up to the reply that forks");
         assert_eq!(fork.messages.len(), shared + 1);
         let said = text_of(&fork.messages[shared].content);
-        assert!(said.starts_with("[You are a fork: ") && said.contains(task), "{said}");
+        assert!(said.starts_with(task) && said.contains("[You are a fork: "), "{said}");
         assert!(said.contains("plans") && said.contains("cannot start agents"), "{said}");
         let fixed = parent[1].system.blocks.iter().take_while(|block| !block.dynamic);
         let own: Vec<_> =

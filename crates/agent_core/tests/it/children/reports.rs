@@ -73,7 +73,7 @@ async fn six_long_reports() {
 /// SUB-07: what children say and do is not in their parent's context, and no event of theirs is in its stream, however many there are.
 #[tokio::test]
 async fn children_fill_no_parent() {
-    let extra = "model.provider = \"actors\"\nagents.max_children_per_run = 50\n\
+    let extra = "model.provider = \"actors\"\nmodel.context_window = 65536\nagents.max_children_per_run = 50\n\
                  agents.max_concurrent_children_per_session = 50";
     let world = World::with("many_children", Protocol::OpenAi, extra).await;
     let actors = Actors::default();

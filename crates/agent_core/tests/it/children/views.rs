@@ -55,7 +55,10 @@ async fn a_session_with_children() {
     assert_eq!((root.runs[1].answered.clone(), root.runs[1].children.len()), (asked("Nothing more."), 0));
     let mut children: Vec<_> = root.runs[0].children.iter().collect();
     children.sort_by_key(|child| child.agent_type.as_str());
-    assert_eq!(told(children[0]), ("fork", "failed", "failed", asked("Task B"), asked("the server is gone")));
+    let (kind, agent, run, begins, error) = told(children[0]);
+    assert_eq!((kind, agent, run, error), ("fork", "failed", "failed", asked("the server is gone")));
+    let begins = begins.unwrap();
+    assert!(begins.starts_with("Task B [You are a fork: "), "behind the task stands what core says: {begins}");
     assert_eq!(told(children[1]), ("sub", "completed", "completed", asked("Task A"), None));
     let answered = children[1].runs[0].answered.clone().unwrap();
     assert!(answered.starts_with("A is done. word word") && answered.ends_with('…'), "{answered}");

@@ -30,13 +30,16 @@ fn sends(children: &[Value]) -> Step {
     Step::calls(&calls)
 }
 
+/// A child, what it is started with, what it says, and what that uses and costs.
+type End = (&'static str, Value, Vec<Vec<Step>>, (u64, u64), f64);
+
 /// AGT-C10: what a run used is its own and its children's, each at the price of its model, however these end: completed, failed,
 /// broken off in the middle of a reply, given up, at another price. The result, the event at its end and what is stored say the same.
 #[tokio::test]
 async fn a_runs_sum_is_its_own_and_its_childrens() {
     let dear = json!({ "price": { "input_per_million": 1_000_000, "output_per_million": 0 } }).to_string();
     // What a child does, and what that is in all: tokens in and out, the cost, and whether it is one that is not counted in full.
-    let ends: [(&str, Value, Vec<Vec<Step>>, (u64, u64), f64); 5] = [
+    let ends: [End; 5] = [
         ("Answer", json!({}), vec![vec![Step::text("Done.").used(3_000, 7)]], (3_000, 7), 301.4),
         (
             "Look",

@@ -105,7 +105,7 @@ async fn a_failure_is_not_repeated_at_once() {
 /// MEM-09: ten quick turns, each over the threshold: one job at a time, and in the end everything was looked at.
 #[tokio::test]
 async fn ten_quick_turns() {
-    let world = world("memory_ten", "memory.extract_every_messages = 1").await;
+    let world = world("memory_ten", "memory.extract_every_messages = 1\nmodel.parallel_requests = 2").await;
     let (first, gate) = Reply::text("{\"decisions\":[]}").gated();
     let first = std::sync::Mutex::new(Some(first));
     world.server.respond_with(move |request, _| match super::extraction(request) {

@@ -12,12 +12,17 @@ use super::{
 
 const FAILED: &str = "task_step_failed";
 
+/// What a worker says.
+type Part = fn(usize) -> Say;
+
+/// A case: its name, what the worker says, what it is sent with, and what becomes of its step.
+type Case = (&'static str, Part, Value, &'static str, Value, &'static str, Option<&'static str>);
+
 /// WRK-7, AGT-C01, SUB-02, ERR-4: a worker that ends with its step claimed or running loses it, with the reason in the log and the result,
 /// whatever the end; nobody is sent again by core. Where it had claimed none there is nothing to fail; what it has set itself
 /// stays. A failed run is never told as a success.
 #[tokio::test]
 async fn a_step_ends_with_its_worker() {
-    type Part = fn(usize) -> Say;
     let forgets: Part = |turn| if turn == 0 { Say::calls(&[claim("x")]) } else { Say::text("All done!") };
     let starts: Part = |turn| match turn {
         0 => Say::calls(&[claim("x")]),
@@ -55,7 +60,7 @@ async fn a_step_ends_with_its_worker() {
     let gone = "worker_failed: provider_error: the server is gone";
     let forgot = "worker_finished_without_terminal_step_status";
     // What the worker does, how its step ends and why, its state in the result, and the error of the call.
-    let cases: [(&str, Part, Value, &str, Value, &str, Option<&str>); 9] = [
+    let cases: [Case; 9] = [
         ("forgets", forgets, json!({}), FAILED, json!(forgot), "failed", None),
         ("starts", starts, json!({}), FAILED, json!(gone), "failed", Some("provider_error")),
         ("at_once", fails_at_once, json!({}), "task_step_ready", json!(null), "failed", Some("provider_error")),

@@ -11,6 +11,9 @@ use super::{
 /// A worker that there is not.
 const NOBODY: &str = "agent_00000000000000000000000000000000";
 
+/// Calls that prepare a Task, the dispatch that is refused, the code, and what its message says.
+type Refusal = (Vec<(&'static str, Value)>, Value, &'static str, &'static [&'static str]);
+
 /// WRK-4, WRK-5, WRK-10, AGT-3, TSK-2: each refusal of a dispatch has its code, says what is in the way, is an event of its own, and starts
 /// nothing.
 #[tokio::test]
@@ -19,7 +22,7 @@ async fn each_refusal_has_its_code() {
         ("agent.task_update", json!({"task_id": "t", "operations": [{"op": "update_task", "status": "blocked"}]}));
     let cancel = ("agent.task_cancel", json!({"task_id": "t"}));
     let none = Vec::new;
-    let cases: Vec<(Vec<(&'static str, Value)>, Value, &str, &[&str])> = vec![
+    let cases: Vec<Refusal> = vec![
         (none(), json!({"task_id": "u"}), "task_not_found", &["task u"]),
         (vec![block], json!({}), "task_not_dispatchable", &["task t is blocked", "reopen"]),
         (vec![cancel], json!({}), "task_not_dispatchable", &["task t is cancelled", "final"]),
