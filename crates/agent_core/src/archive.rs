@@ -27,9 +27,9 @@ pub use agent_store::{
 use agent_tasks::Moment;
 pub use agent_tasks::{StepCounts, StepId, StepStatus, TaskId, TaskStatus};
 
-use crate::config::location::Location;
 use crate::environment::{Environment, resolved};
 use crate::error::{ArchiveError, BuildError};
+use crate::location::Location;
 use crate::settings::{sessions_dir, store_settings};
 use crate::task_logs::TaskLogs;
 

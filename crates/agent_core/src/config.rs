@@ -3,13 +3,12 @@
 //! Its keys are described in `docs/config.md`; [`template`] is the packaged file to start from.
 
 pub(crate) mod hooks;
-pub(crate) mod location;
 mod report;
 mod servers;
 
 pub use agent_config::Notice;
 pub use agent_engine::{BudgetConfig, Budgets, Calibration, OutputBound};
 
-pub use location::{ConfigSource, Location};
+pub use crate::location::{ConfigSource, Location};
 pub use report::{ConfigReport, inspect, template};
 pub use servers::{Reached, ServerReport, reach_servers};

@@ -51,6 +51,7 @@ pub mod tool;
 mod adapters;
 mod definitions;
 mod environment;
+mod location;
 mod overrides;
 mod profiles;
 mod registry;

@@ -9,9 +9,9 @@ pub use agent_library::memory::{
 use agent_library::memory::{MemoryError, MemoryStore};
 use agent_runtime::project_name;
 
-use crate::config::location::Location;
 use crate::environment::Environment;
 use crate::error::BuildError;
+use crate::location::Location;
 
 /// The memories of a user. Files are the truth, so they are read anew each time; its methods block for that long.
 #[derive(Debug, Clone)]

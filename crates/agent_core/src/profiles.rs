@@ -9,9 +9,9 @@ use agent_runtime::{ModelProfiles, ModelServer, RawExchanges, RunModel, SharedSe
 use serde_json::Value;
 
 use crate::adapters::{Adapters, Gates, Made};
-use crate::config::location::Loaded;
 use crate::environment::Environment;
 use crate::error::BuildError;
+use crate::location::Loaded;
 use crate::settings::Roles;
 
 /// What makes them.

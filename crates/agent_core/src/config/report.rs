@@ -12,11 +12,11 @@ use agent_protocol::{AgentDefinitionInfo, RunMode};
 use agent_runtime::{WorkerPoolError, WorkerPoolSettings, check_budgets, check_worker_pools, unavailable_to_children};
 
 use super::hooks::{near_hooks, refuse_hooks};
-use super::location::Location;
 use crate::adapters::{Adapters, Gates, RoleAdapters};
 use crate::definitions::definitions;
 use crate::environment::Environment;
 use crate::error::BuildError;
+use crate::location::Location;
 use crate::profiles::{Profiles, Sources};
 use crate::registry::{budgets, registry};
 

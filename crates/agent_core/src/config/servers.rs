@@ -5,10 +5,10 @@ use std::time::Duration;
 use agent_llm::{ProviderRegistry, SharedProviders};
 use futures::future::join_all;
 
-use super::location::Location;
 use crate::adapters::{Adapters, Gates};
 use crate::environment::Environment;
 use crate::error::BuildError;
+use crate::location::Location;
 
 /// How long a server may take to answer.
 const LIMIT: Duration = Duration::from_secs(2);

@@ -10,9 +10,9 @@ use agent_protocol::{AgentRole, ToolDefinition, ToolDescriptor, ToolRequirement}
 use agent_runtime::MemorySettings;
 
 use crate::adapters::{Adapters, Gates};
-use crate::config::location::Location;
 use crate::environment::Environment;
 use crate::error::BuildError;
+use crate::location::Location;
 use crate::registry::registry;
 
 /// A tool that exists, and what a run may do with it.
