@@ -26,7 +26,12 @@ struct World {
 
 impl World {
     fn new(name: &str) -> Self {
-        Self::with(name, "model.max_output_tokens = 1024")
+        // As the configuration of ./quickstart has it for this model: one that small makes agents of plain requests.
+        Self::with(
+            name,
+            "model.max_output_tokens = 1024\n\
+             tools.disabled = ['agent.create_sub_agent', 'agent.fork_agent', 'agent.list_agent_definitions']",
+        )
     }
 
     /// A world with this in its configuration besides.

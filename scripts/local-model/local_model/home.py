@@ -28,6 +28,8 @@ class ModelConfig:
     """None keeps the default."""
     max_turns: int | None = None
     """None keeps the default. A small model loops, and a person waits for each turn."""
+    disabled_tools: tuple[str, ...] = ()
+    """Tools that the model has no use for."""
 
 
 def embedded(base_url: str, name: str, context_window: int) -> ModelConfig:
@@ -40,6 +42,8 @@ def embedded(base_url: str, name: str, context_window: int) -> ModelConfig:
         max_output_tokens=1024,
         temperature=0.0,
         max_turns=20,
+        # It answers plain requests with calls that make agents, and has no use for one.
+        disabled_tools=("agent.create_sub_agent", "agent.fork_agent", "agent.list_agent_definitions"),
     )
 
 
@@ -59,6 +63,8 @@ def config_text(model: ModelConfig) -> str:
     text = f"{_HEADER}\n{model_section(model)}"
     if model.max_turns is not None:
         text += f"\n[runtime]\nmax_turns = {model.max_turns}\n"
+    if model.disabled_tools:
+        text += f"\n[tools]\ndisabled = [{', '.join(_text(name) for name in model.disabled_tools)}]\n"
     return text
 
 

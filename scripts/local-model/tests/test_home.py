@@ -26,7 +26,10 @@ class Config(Case):
             "temperature = 0.0\n"
             "\n"
             "[runtime]\n"
-            "max_turns = 20\n",
+            "max_turns = 20\n"
+            "\n"
+            "[tools]\n"
+            'disabled = ["agent.create_sub_agent", "agent.fork_agent", "agent.list_agent_definitions"]\n',
         )
 
     def test_an_ollama_keeps_the_default_settings(self) -> None:
