@@ -80,9 +80,6 @@ impl ChildPlace {
     }
 }
 
-/// Messages read at once: they may be long.
-const MESSAGES: u32 = 8;
-
 impl Archive {
     /// A child's run with its turns, and the child's place.
     ///
@@ -154,8 +151,7 @@ impl Archive {
     async fn first_message(&self, run: &RunInfo) -> Result<Option<Node>, ArchiveError> {
         let mut after = 0;
         loop {
-            let page = self.store.user_messages(&run.session_id, &run.agent_id, after, MESSAGES).await;
-            let page = self.told(page)?;
+            let page = self.messages_after(&run.session_id, &run.agent_id, after).await?;
             let Some(last) = page.last().map(|node| node.node_seq) else { return Ok(None) };
             after = last;
             if let Some(first) = page.into_iter().find(|node| node.run_id == run.run_id) {

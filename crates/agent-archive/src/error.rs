@@ -79,6 +79,9 @@ pub enum ArchiveError {
     /// The folder of the logs of Tasks cannot be read.
     #[error("{0}")]
     Tasks(String),
+    /// A process works on the Task.
+    #[error("{0}")]
+    TaskInUse(String),
     /// Work beside the caller's ended without a result.
     #[error("{work} stopped unexpectedly; this is a bug in soong-agent")]
     BrokeOff {
@@ -100,7 +103,7 @@ impl ArchiveError {
             | Self::OthersChild { .. } => ErrorCode::ValidationError,
             Self::Store(error) => error.code(),
             Self::NotRebuilt { .. } => ErrorCode::StorageError,
-            Self::Tasks(_) => ErrorCode::TaskWalUnavailable,
+            Self::Tasks(_) | Self::TaskInUse(_) => ErrorCode::TaskWalUnavailable,
             Self::Patterns(_) | Self::BrokeOff { .. } => ErrorCode::InternalError,
         }
     }

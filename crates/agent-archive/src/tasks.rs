@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agent_protocol::task::TaskId;
 use agent_protocol::{EventId, RunId, SessionId, Timestamp};
 use agent_redact::KnownSecrets;
-use agent_task_store::{Stamp, TaskError};
+use agent_task_store::{CancelError, Stamp, TaskError};
 use agent_tasks::Moment;
 
 pub use cleanup::TaskCleanup;
@@ -131,10 +131,13 @@ impl TaskArchive {
         let stamp = Stamp { now, lease_millis: 0, new_event_id };
         let reason = reason.map(|reason| self.secrets.redact(reason).text.into_owned());
         let cancelled = match &log.unlisted {
-            Some(why) => Err(why.clone()),
+            Some(why) => Err(CancelError::Refused(why.clone())),
             None => agent_task_store::cancel(&log.path, &log.session_id, reason, &stamp),
         };
-        let task = cancelled.map_err(|why| ArchiveError::Tasks(self.shown(&why)))?;
+        let task = cancelled.map_err(|error| match error {
+            CancelError::InUse(why) => ArchiveError::TaskInUse(self.shown(&why)),
+            CancelError::Refused(why) => ArchiveError::Tasks(self.shown(&why)),
+        })?;
         Ok(TaskView::of(&task, &|text| self.shown(text)))
     }
 

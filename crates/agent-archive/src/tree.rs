@@ -152,8 +152,7 @@ impl Archive {
     ) -> Result<(), ArchiveError> {
         let mut after = 0;
         loop {
-            let page = self.store.user_messages(&agent.session_id, &agent.agent_id, after, MESSAGES).await;
-            let page = self.told(page)?;
+            let page = self.messages_after(&agent.session_id, &agent.agent_id, after).await?;
             let complete = page.len() < MESSAGES as usize;
             for node in page {
                 after = node.node_seq;
@@ -166,6 +165,16 @@ impl Archive {
                 return Ok(());
             }
         }
+    }
+
+    /// The next of the messages that an agent was sent, a few at once.
+    pub(crate) async fn messages_after(
+        &self,
+        session_id: &SessionId,
+        agent_id: &AgentId,
+        after: u64,
+    ) -> Result<Vec<Node>, ArchiveError> {
+        self.told(self.store.user_messages(session_id, agent_id, after, MESSAGES).await)
     }
 
     /// The step that a worker's run claimed.

@@ -296,7 +296,8 @@ impl CallChildren {
         let Children { services, run, .. } = &self.children;
         let model = start.model;
         let tools = services.fixed.tool_names(start.role, start.allowed_tools.as_ref(), &model);
-        let AgentDefinition { agent_definition_id, name, .. } = (*start.definition).clone();
+        let AgentDefinition { agent_definition_id, name, .. } = &*start.definition;
+        let (agent_definition_id, name) = (agent_definition_id.clone(), name.clone());
         let known_as =
             KnownAs { name: start.name.unwrap_or_else(|| name.clone()), definition_id: agent_definition_id.clone() };
         let asked = asked(services, &start.task);
@@ -341,7 +342,7 @@ impl CallChildren {
             stream,
             living,
         };
-        let sent = work.origin.worker.clone();
+        let sent = work.origin.worker.as_ref();
         let created = ChildAgentCreated {
             child_agent_id: work.agent_id.clone(),
             child_run_id: run_id.clone(),
@@ -357,10 +358,10 @@ impl CallChildren {
             role: Some(work.role),
             definition_name: Some(name),
             asked,
-            worker_id: sent.as_ref().and_then(|sent| sent.worker_id.clone()),
-            worker_pool_id: sent.as_ref().map(|sent| sent.worker_pool_id.clone()),
-            task_id: sent.as_ref().map(|sent| sent.task_id.clone()),
-            allowed_step_ids: sent.and_then(|sent| Some(sent.allowed_step_ids?.into_iter().collect())),
+            worker_id: sent.and_then(|sent| sent.worker_id.clone()),
+            worker_pool_id: sent.map(|sent| sent.worker_pool_id.clone()),
+            task_id: sent.map(|sent| sent.task_id.clone()),
+            allowed_step_ids: sent.and_then(|sent| Some(sent.allowed_step_ids.as_ref()?.iter().cloned().collect())),
         };
         let limits = model.limits(&services.settings.limits);
         let spending = Spending::of_child(&run.spending);

@@ -11,19 +11,13 @@ use agent_policy::{DefinitionError, DefinitionRegistry, Named};
 use agent_protocol::{AgentDefinition, AgentDefinitionInfo, ErrorCode, ErrorPayload, UnavailableReason};
 use agent_redact::shown_word;
 
+use crate::some_of::some_of;
+
 pub use files::{AgentFilesError, RefusedAgentFile};
 pub use packaged::PackagedDefinitionError;
 
 /// So many definitions are named where one is missing.
-const NAMED: usize = 12;
-
-/// Ids in words; of many the first.
-pub(crate) fn some_of(mut ids: Vec<&str>) -> String {
-    let more = ids.len().saturating_sub(NAMED);
-    ids.truncate(NAMED);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    format!("{}{more}", ids.join(", "))
-}
+pub(crate) const NAMED: usize = 12;
 
 /// The agent definitions there are; more may be registered at any time. A clone is the same registry.
 #[derive(Debug, Clone)]
@@ -73,7 +67,7 @@ impl Definitions {
             let known = || registry.iter().map(|one| one.agent_definition_id.as_str());
             let near = near_names(id, known());
             let hint = match near.as_slice() {
-                [] => format!("there are {}", some_of(known().collect())),
+                [] => format!("there are {}", some_of(known(), NAMED)),
                 near => format!("did you mean {}?", near.join(" or ")),
             };
             let message = format!("there is no agent definition `{}`; {hint}", shown_word(id));

@@ -55,6 +55,7 @@ mod session;
 mod session_files;
 mod sessions;
 mod settings;
+mod some_of;
 mod sources;
 mod spending;
 mod storing;

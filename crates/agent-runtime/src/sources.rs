@@ -19,6 +19,7 @@ use crate::models::RunModel;
 use crate::redact::Redactor;
 use crate::run_spec::root_role;
 use crate::settings::{ContextPlaces, RuntimeSettings};
+use crate::some_of::some_of;
 
 /// The tools that exist at one moment.
 pub(crate) type Tools = Registry<Arc<dyn Tool>>;
@@ -82,17 +83,18 @@ pub fn unavailable_to_children(
     tools: &Registry<Arc<dyn Tool>>,
     name: &str,
 ) -> Option<UnavailableReason> {
-    let Some(tool) = tools.get(name) else {
-        let is_disabled = settings.disabled_tools.contains(name);
-        return Some(if is_disabled {
-            UnavailableReason::DisabledByConfig
-        } else {
-            UnavailableReason::PolicyRestricted
-        });
-    };
+    let Some(tool) = tools.get(name) else { return Some(why_not_there(settings, name)) };
     let reason = |role| settings.tool_scope(role).excludes(tool.descriptor());
     let [sub, fork, worker] = [AgentRole::Sub, AgentRole::Fork, AgentRole::Worker].map(reason);
     sub.and(fork).and(worker)?.unavailable()
+}
+
+/// Why nobody has a tool that is not registered.
+pub(crate) fn why_not_there(settings: &RuntimeSettings, name: &str) -> UnavailableReason {
+    match settings.disabled_tools.contains(name) {
+        true => UnavailableReason::DisabledByConfig,
+        false => UnavailableReason::PolicyRestricted,
+    }
 }
 
 /// How the context window of runs in a mode is shared out with these tools, before anything is opened. What only some runs have
@@ -163,18 +165,23 @@ impl FixedPart {
     }
 
     fn made(&self, wanted: PartsFor<'_>) -> Made {
+        let made = self.made_for_role(wanted);
+        match wanted.definition {
+            // What stands before it is the same for all of its role, the tools too.
+            Some(definition) => Made { blocks: Arc::new(with_definition((*made.blocks).clone(), definition)), ..made },
+            None => made,
+        }
+    }
+
+    fn made_for_role(&self, wanted: PartsFor<'_>) -> Made {
         let tools = self.registered.snapshot();
         let make = || {
             let scope = ToolScope { requested: wanted.allowed, ..self.settings.tool_scope(wanted.role) };
-            let mut blocks = fixed_blocks(&self.settings, wanted.role, wanted.offer.memories);
-            if let Some(definition) = wanted.definition {
-                blocks = with_definition(blocks, definition);
-            }
-            let set = tool_set(&tools, &scope, wanted.offer);
-            Made { tools: Arc::clone(&tools), set, blocks: Arc::new(blocks) }
+            let blocks = Arc::new(fixed_blocks(&self.settings, wanted.role, wanted.offer.memories));
+            Made { tools: Arc::clone(&tools), set: tool_set(&tools, &scope, wanted.offer), blocks }
         };
         // Each task of a child may bring tools of its own; only what its role has is made for many.
-        if wanted.allowed.is_some() || wanted.definition.is_some() {
+        if wanted.allowed.is_some() {
             return make();
         }
         let mut kept = self.made.lock().unwrap_or_else(PoisonError::into_inner);
@@ -215,11 +222,8 @@ impl FixedPart {
         if refused.is_empty() {
             return Ok(());
         }
-        let told = refused.iter().take(NAMED).map(|(name, why)| format!("{} ({why})", shown_word(name)));
-        let told = told.collect::<Vec<_>>().join(", ");
-        let more = refused.len().saturating_sub(NAMED);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let message = format!("allowed_tools names what a child cannot have: {told}{more}");
+        let told = refused.iter().map(|(name, why)| format!("{} ({why})", shown_word(name)));
+        let message = format!("allowed_tools names what a child cannot have: {}", some_of(told, NAMED));
         let names: Vec<_> = refused.iter().map(|(name, _)| name.as_str()).collect();
         Err(ErrorPayload::new(ErrorCode::ValidationError, message).detail("tools", names))
     }

@@ -8,8 +8,9 @@ use agent_protocol::{AgentRole, RoleAccess, contract_tool};
 use agent_redact::shown_word;
 use agent_tool::{Registry, Tool};
 
-use crate::definitions::{Definitions, some_of};
+use crate::definitions::{Definitions, NAMED};
 use crate::settings::{RuntimeSettings, WorkerSettings};
+use crate::some_of::some_of;
 
 /// What begins the names of the tools of MCP servers, which are not known before their servers answer (TOL-8).
 const MCP: &str = "mcp.";
@@ -72,7 +73,7 @@ fn of_worker(
     let mut problems = Vec::new();
     let id = &worker.agent_definition_id;
     if registry.get(id).is_none() {
-        let known = some_of(registry.iter().map(|one| one.agent_definition_id.as_str()).collect());
+        let known = some_of(registry.iter().map(|one| &one.agent_definition_id), NAMED);
         let id = shown_word(id);
         problems.push(format!("{at}.agent_definition_id: there is no agent definition `{id}`; there are {known}"));
     }

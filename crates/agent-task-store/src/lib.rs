@@ -17,7 +17,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub use cancel::cancel;
+pub use cancel::{CancelError, cancel};
 pub use dispatched::{DispatchedStep, dispatched_step};
 pub use ended::{EndedPage, EndedTask, ended, find_ended, read_task, tasks};
 pub use error::TaskError;

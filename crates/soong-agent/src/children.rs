@@ -4,12 +4,13 @@ use std::time::{Duration, Instant};
 
 use agent_core::EventType;
 use agent_core::RuntimeEvent;
+use agent_core::archive::TimelineChildEnd;
 use agent_core::event::{
-    CallEnd, ChildAgentCancelTimeout, ChildAgentCancelled, ChildAgentCompleted, ChildAgentCreated, ChildAgentFailed,
-    ModelStarted, PayloadError, ToolStarted,
+    ChildAgentCancelTimeout, ChildAgentCreated, ModelStarted, PayloadError, TaskEvent, TaskStepClaimed, ToolStarted,
 };
 use agent_core::id::RunId;
 use agent_core::model::Usage;
+use agent_core::session::AgentStatus;
 
 use crate::exit::describe;
 use crate::lines::{self, counted, in_line};
@@ -17,8 +18,6 @@ use crate::output::{Colour, Width};
 
 /// Stands before each of the lines.
 const SET_IN: &str = "  ";
-/// What a claim of a step says for programs.
-const CLAIMED_STEP: &str = "claimed_step_id";
 
 /// The children that live, in the order in which they began.
 #[derive(Default)]
@@ -82,11 +81,9 @@ impl Children {
                 let ToolStarted { tool_name, summary } = event.read()?;
                 child.doing = lines::call_line(&tool_name, summary.as_deref());
             }
-            EventType::ToolCompleted => {
-                let end = CallEnd::read(event)?;
-                if let Some(step) = end.metadata.get(CLAIMED_STEP).and_then(|step| step.as_str()) {
-                    child.step = Some(in_line(step));
-                }
+            EventType::TaskStepClaimed => {
+                let claimed: TaskEvent<TaskStepClaimed> = event.read()?;
+                child.step = claimed.step_id.map(|step| in_line(step.as_str()));
             }
             EventType::PermissionRequested => "waits for an answer".clone_into(&mut child.doing),
             EventType::CompactStarted => lines::SUMMARISING.clone_into(&mut child.doing),
@@ -113,30 +110,15 @@ impl Children {
     /// # Errors
     /// If the event cannot be read.
     pub(crate) fn end(&mut self, event: &RuntimeEvent, now: Instant) -> Result<(Colour, String), PayloadError> {
-        let (colour, how, run_id, spent, step) = match event.event_type {
-            EventType::ChildAgentFailed => {
-                let failed: ChildAgentFailed = event.read()?;
-                let how = format!("failed: {}", in_line(&describe(&failed.error)));
-                let step = failed.step_id.zip(failed.step_status);
-                (Colour::Red, how, failed.child_run_id, Some((failed.turns, failed.usage)), step)
-            }
-            EventType::ChildAgentCancelled => {
-                let cancelled: ChildAgentCancelled = event.read()?;
-                let step = cancelled.step_id.zip(cancelled.step_status);
-                let spent = Some((cancelled.turns, cancelled.usage));
-                (Colour::Yellow, "cancelled".to_owned(), cancelled.child_run_id, spent, step)
-            }
-            EventType::ChildAgentCancelTimeout => {
-                let late: ChildAgentCancelTimeout = event.read()?;
-                let how = "did not stop in time; it can change nothing any more".to_owned();
-                (Colour::Yellow, how, late.child_run_id, None, None)
-            }
-            _ => {
-                let completed: ChildAgentCompleted = event.read()?;
-                let step = completed.step_id.zip(completed.step_status);
-                let spent = Some((completed.turns, completed.usage));
-                (Colour::Green, "completed".to_owned(), completed.child_run_id, spent, step)
-            }
+        let (colour, how, run_id, spent, step) = if event.event_type == EventType::ChildAgentCancelTimeout {
+            let late: ChildAgentCancelTimeout = event.read()?;
+            let how = "did not stop in time; it can change nothing any more".to_owned();
+            (Colour::Yellow, how, late.child_run_id, None, None)
+        } else {
+            let end = TimelineChildEnd::read(event)?;
+            let why = end.error.as_ref().map(|error| format!(": {}", in_line(&describe(error)))).unwrap_or_default();
+            let how = format!("{}{why}", end.status.as_str());
+            (colour(end.status), how, end.child_run_id, Some((end.turns, end.usage)), end.step_id.zip(end.step_status))
         };
         let at = self.living.iter().position(|child| child.run_id == run_id);
         let child = at.map(|at| self.living.remove(at));
@@ -199,6 +181,15 @@ const LEAST: usize = 5;
 pub(crate) fn name(created: &ChildAgentCreated) -> &str {
     let worker = created.worker_id.as_deref();
     worker.or(created.definition_name.as_deref()).unwrap_or(&created.agent_definition_id)
+}
+
+/// What the end of a child is shown in.
+pub(crate) fn colour(end: AgentStatus) -> Colour {
+    match end {
+        AgentStatus::Completed => Colour::Green,
+        AgentStatus::Failed => Colour::Red,
+        _ => Colour::Yellow,
+    }
 }
 
 /// What a child's run took.

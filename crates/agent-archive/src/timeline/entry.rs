@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use agent_protocol::task::{StepId, StepStatus};
 use agent_protocol::{
-    AgentId, AgentStatus, ArtifactId, CallEnd, ChildAgentCreated, CompactCompleted, CompactFailed, DecisionKind,
-    ErrorPayload, EventId, EventType, ModelFailed, ModelRetry, NodeId, NodeType, PermissionRequestId, RunEnd, RunId,
-    RunMode, RuntimeEvent, Timestamp, ToolCallId, Usage,
+    AgentId, AgentStatus, ArtifactId, CallEnd, ChildAgentCancelled, ChildAgentCompleted, ChildAgentCreated,
+    ChildAgentFailed, CompactCompleted, CompactFailed, DecisionKind, ErrorPayload, EventId, EventType, ModelFailed,
+    ModelRetry, NodeId, NodeType, PayloadError, PermissionRequestId, RunEnd, RunId, RunMode, RuntimeEvent, Timestamp,
+    ToolCallId, Usage,
 };
 use agent_store::ArtifactInfo;
 use serde::Serialize;
@@ -234,6 +235,35 @@ pub struct TimelineChildEnd {
     pub step_id: Option<StepId>,
     /// Where that step stood then.
     pub step_status: Option<StepStatus>,
+}
+
+impl TimelineChildEnd {
+    /// What an event that tells a child's end says: `child_agent_completed`, `child_agent_failed` or `child_agent_cancelled`.
+    ///
+    /// # Errors
+    /// If its payload cannot be read.
+    pub fn read(event: &RuntimeEvent) -> Result<Self, PayloadError> {
+        match event.event_type {
+            EventType::ChildAgentFailed => {
+                let ChildAgentFailed { child_agent_id, child_run_id, turns, usage, error, step_id, step_status } =
+                    event.read()?;
+                let (status, error) = (AgentStatus::Failed, Some(error));
+                Ok(Self { child_agent_id, child_run_id, status, turns, usage, error, step_id, step_status })
+            }
+            EventType::ChildAgentCancelled => {
+                let ChildAgentCancelled { child_agent_id, child_run_id, turns, usage, step_id, step_status } =
+                    event.read()?;
+                let status = AgentStatus::Cancelled;
+                Ok(Self { child_agent_id, child_run_id, status, turns, usage, error: None, step_id, step_status })
+            }
+            _ => {
+                let ChildAgentCompleted { child_agent_id, child_run_id, turns, usage, step_id, step_status } =
+                    event.read()?;
+                let status = AgentStatus::Completed;
+                Ok(Self { child_agent_id, child_run_id, status, turns, usage, error: None, step_id, step_status })
+            }
+        }
+    }
 }
 
 /// How a run ended.

@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 
+use agent_protocol::DecisionKind;
 use agent_protocol::{
-    AgentId, CallEnd, ChildAgentCancelled, ChildAgentCompleted, ChildAgentCreated, ChildAgentFailed, ContentBlock,
-    ErrorReported, EventType, LoopStarted, MessageCompleted, ModelFailed, Node, NodeId, NodeType, PayloadError,
-    PermissionFailed, PermissionRequestId, PermissionRequested, PermissionResolved, Role, RunEnd, RunId, RunMode,
-    RuntimeEvent, Timestamp, ToolCallId, ToolStarted,
+    AgentId, CallEnd, ChildAgentCreated, ContentBlock, ErrorReported, EventType, LoopStarted, MessageCompleted,
+    ModelFailed, Node, NodeId, NodeType, PayloadError, PermissionFailed, PermissionRequestId, PermissionRequested,
+    PermissionResolved, Role, RunEnd, RunId, RunMode, RuntimeEvent, Timestamp, ToolCallId, ToolStarted,
 };
-use agent_protocol::{AgentStatus, DecisionKind};
 use agent_store::{ArtifactInfo, DamagedEntry, ReplayPage};
 
 use super::branches::{Branch, Branches};
@@ -197,7 +196,7 @@ impl TimelineFold {
                 self.other(event);
             }
             EventType::ChildAgentCompleted | EventType::ChildAgentFailed | EventType::ChildAgentCancelled => {
-                let end = Box::new(child_end(event)?);
+                let end = Box::new(TimelineChildEnd::read(event)?);
                 self.child_ended(event, &end);
                 self.add(event, TimelineStep::ChildEnded(end));
                 self.other(event);
@@ -385,50 +384,6 @@ fn told_question(
 ) -> TimelineQuestion {
     let (decision, reason) = answer.unzip();
     TimelineQuestion { request_id, tool_name, targets, decision, reason: reason.flatten() }
-}
-
-fn child_end(event: &RuntimeEvent) -> Result<TimelineChildEnd, PayloadError> {
-    Ok(match event.event_type {
-        EventType::ChildAgentFailed => {
-            let ended: ChildAgentFailed = event.read()?;
-            TimelineChildEnd {
-                child_agent_id: ended.child_agent_id,
-                child_run_id: ended.child_run_id,
-                status: AgentStatus::Failed,
-                turns: ended.turns,
-                usage: ended.usage,
-                error: Some(ended.error),
-                step_id: ended.step_id,
-                step_status: ended.step_status,
-            }
-        }
-        EventType::ChildAgentCancelled => {
-            let ended: ChildAgentCancelled = event.read()?;
-            TimelineChildEnd {
-                child_agent_id: ended.child_agent_id,
-                child_run_id: ended.child_run_id,
-                status: AgentStatus::Cancelled,
-                turns: ended.turns,
-                usage: ended.usage,
-                error: None,
-                step_id: ended.step_id,
-                step_status: ended.step_status,
-            }
-        }
-        _ => {
-            let ended: ChildAgentCompleted = event.read()?;
-            TimelineChildEnd {
-                child_agent_id: ended.child_agent_id,
-                child_run_id: ended.child_run_id,
-                status: AgentStatus::Completed,
-                turns: ended.turns,
-                usage: ended.usage,
-                error: None,
-                step_id: ended.step_id,
-                step_status: ended.step_status,
-            }
-        }
-    })
 }
 
 /// What a node says; calls and results have entries of their own.

@@ -11,7 +11,8 @@ use agent_store::ContentHash;
 
 use crate::services::Services;
 use crate::settings::{RuntimeSettings, WorkerSettings};
-use crate::sources::Tools;
+use crate::some_of::some_of;
+use crate::sources::{Tools, why_not_there};
 
 /// So many digits of a hash are an id that no other worker has.
 const DIGITS: usize = 32;
@@ -113,12 +114,9 @@ fn no_tool_is_left(entry: &WorkerSettings, settings: &RuntimeSettings, tools: &T
         };
         in_the_way.push(format!("{name} ({why})"));
     }
-    let more = in_the_way.len().saturating_sub(NAMED);
-    in_the_way.truncate(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Some(match in_the_way.as_slice() {
         [] => "its entry allows no tool at all".to_owned(),
-        named => format!("none of the tools of its entry can be used: {}{more}", named.join(", ")),
+        all => format!("none of the tools of its entry can be used: {}", some_of(all, NAMED)),
     })
 }
 
@@ -135,8 +133,7 @@ fn suggested_tool(
             let withheld = scope.withholds(tool.descriptor());
             withheld.map(|withheld| withheld.unavailable().unwrap_or(UnavailableReason::PolicyRestricted))
         }
-        None if settings.disabled_tools.contains(name) => Some(UnavailableReason::DisabledByConfig),
-        None => Some(UnavailableReason::PolicyRestricted),
+        None => Some(why_not_there(settings, name)),
     };
     SuggestedTool { name: name.to_owned(), available: unavailable_reason.is_none(), unavailable_reason }
 }

@@ -4,6 +4,8 @@ use agent_library::shown;
 use agent_protocol::ContentBlock;
 use agent_tool::WorkerScope;
 
+use crate::some_of::some_of;
+
 /// Columns of a title.
 const TITLE: usize = 200;
 /// So many steps are named; the others are found by a query.
@@ -15,12 +17,7 @@ pub(super) fn told(scope: &WorkerScope, title: &str) -> ContentBlock {
     let title = shown::line(title, TITLE);
     let steps = match allowed_step_ids {
         None => String::new(),
-        Some(ids) => {
-            let named: Vec<_> = ids.iter().take(NAMED).map(|id| id.as_str()).collect();
-            let more = ids.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!(" You may claim only: {}{more}.", named.join(", "))
-        }
+        Some(ids) => format!(" You may claim only: {}.", some_of(ids, NAMED)),
     };
     ContentBlock::text(format!(
         "[You are a worker of pool {pool_id}, sent for one step of task `{task_id}`: {title}.{steps} Claim one ready step, do it, and set its \

@@ -7,6 +7,7 @@ use agent_task_store::TaskError;
 use agent_tasks::{PoolId, Refusal, Step, StepId, Task, TaskId, TaskStatus};
 
 use super::access::{Desk, ForCall, TaskAccess, payload};
+use crate::some_of::some_of;
 
 /// So many steps that are not there are named.
 const NAMED: usize = 12;
@@ -83,12 +84,10 @@ fn dispatchable(task: &Task, allowed: Option<&BTreeSet<StepId>>) -> Result<Dispa
         return Err(Refusal::NotDispatchable(why).into());
     }
     if let Some(allowed) = allowed {
-        let unknown: Vec<&str> = allowed.iter().filter(|id| task.step(id).is_none()).map(StepId::as_str).collect();
+        let unknown: Vec<_> = allowed.iter().filter(|id| task.step(id).is_none()).collect();
         if !unknown.is_empty() {
-            let more = unknown.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let named = unknown[..unknown.len().min(NAMED)].join(", ");
-            let why = format!("`allowed_step_ids` names {named}{more}, and task {id} has no such step");
+            let named = some_of(unknown, NAMED);
+            let why = format!("`allowed_step_ids` names {named}, and task {id} has no such step");
             return Err(Refusal::Invalid(why).into());
         }
     }

@@ -63,12 +63,12 @@ fn a_task_that_nobody_works_on_is_cancelled() {
     }
     place.run(&mut store, "one", &super::claim(1, "a"));
     let before = fs::read(place.log("one")).unwrap();
-    let refused = cancel("one").unwrap_err();
+    let refused = cancel("one").unwrap_err().to_string();
     assert!(refused.contains("is in use by"), "{refused}");
     drop(store);
     let damaged = fs::read_to_string(place.log("damaged")).unwrap().replace("\"wal_seq\":2", "\"wal_seq\":9");
     fs::write(place.log("damaged"), &damaged).unwrap();
-    assert!(cancel("damaged").unwrap_err().contains("line 2"));
+    assert!(cancel("damaged").unwrap_err().to_string().contains("line 2"));
     assert_eq!(fs::read_to_string(place.log("damaged")).unwrap(), damaged);
     assert_eq!(fs::read(place.log("one")).unwrap(), before);
 
@@ -83,6 +83,6 @@ fn a_task_that_nobody_works_on_is_cancelled() {
         (&last["event_type"], &last["actor_agent_id"], &last["actor_run_id"]),
         (&"task_cancelled".into(), &serde_json::Value::Null, &serde_json::Value::Null)
     );
-    assert!(cancel("one").unwrap_err().contains("task one is cancelled"));
+    assert!(cancel("one").unwrap_err().to_string().contains("task one is cancelled"));
     assert_eq!(fs::read_to_string(place.log("one")).unwrap(), log);
 }

@@ -1,4 +1,4 @@
-use agent_core::event::{EventPayload, Level, MessageDelta, Timestamp, ToolCompleted};
+use agent_core::event::{EventPayload, Level, MessageDelta, Timestamp};
 use agent_core::id::{AgentId, EventId, SessionId};
 use agent_core::message::Object;
 use serde_json::{Value, json};
@@ -61,8 +61,11 @@ fn a_line_each() {
     children
         .happened(&event(EventType::ModelStarted, "run_2", json!({"turn": 1, "request": 1, "model": "m"})))
         .unwrap();
-    let claimed = json!({"tool_name": "agent.task_claim_step", "kind": "ok", "metadata": {"claimed_step_id": "build"}});
-    children.happened(&event(ToolCompleted::EVENT_TYPE, "run_3", claimed)).unwrap();
+    let claimed = json!({
+        "task_id": "release", "step_id": "build", "wal_seq": 4, "previous_status": "ready", "claimed_by_agent_id": "agent_2",
+        "claimed_by_run_id": "run_3", "lease_expires_at": "1970-01-01T00:00:01.000Z",
+    });
+    children.happened(&event(EventType::TaskStepClaimed, "run_3", claimed)).unwrap();
     children.happened(&event(MessageDelta::EVENT_TYPE, "run_3", json!({"text": "x"}))).unwrap();
     children.happened(&tool("run_other", "code.search", "of nobody's")).unwrap();
     let drawing = children.drawing(at(5), patience, width(80), 10).unwrap();

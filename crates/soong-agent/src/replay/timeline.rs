@@ -11,7 +11,6 @@ use agent_core::archive::{
 use agent_core::error::ErrorPayload;
 use agent_core::id::{NodeId, RunId, SessionId};
 use agent_core::runtime::RunMode;
-use agent_core::session::AgentStatus;
 use agent_core::text::{escape_for_terminal, shown_path};
 
 use super::rows::Rows;
@@ -179,11 +178,7 @@ impl Timeline {
                 }
                 let seconds = child.duration_ms.map(|millis| millis as f64 / 1000.0);
                 line.push_str(&format!("; {}", children::took(end.turns, &end.usage, seconds)));
-                match end.status {
-                    AgentStatus::Completed => Colour::Green,
-                    AgentStatus::Failed => Colour::Red,
-                    _ => Colour::Yellow,
-                }
+                children::colour(end.status)
             }
         };
         self.rows.child("agent", colour, &line);

@@ -2,6 +2,8 @@
 
 use agent_core::archive::{TaskArchive, TaskLog, TaskSession, TaskStatus, TaskView, cancel_task};
 
+use agent_core::error::ArchiveError;
+
 use super::logs::read;
 use super::which;
 use crate::cli::CancelTask;
@@ -19,7 +21,7 @@ pub(super) fn run(arguments: &CancelTask, output: &mut Output) -> Outcome {
     };
     let (log, view) = chosen(&archive, &sessions, &arguments.task)?;
     let cancelled = cancel_task(&archive, log, arguments.reason.as_deref())
-        .map_err(|error| Failure::failed(not_cancelled(&view, &error.to_string())))?;
+        .map_err(|error| Failure::failed(not_cancelled(&view, &error)))?;
     // Those that were completed or had failed before are what they were.
     let now = cancelled.counts.cancelled - view.counts.cancelled;
     output.note(&format!(
@@ -74,7 +76,7 @@ fn none(task: &str, ended: Option<(&TaskLog, TaskStatus)>, damaged: u64) -> Fail
     Failure::usage(format!("there is no Task {task}; `soong-agent tasks` lists them{unread}"))
 }
 
-fn not_cancelled(view: &TaskView, why: &str) -> String {
-    let next = if why.contains(" is in use by ") { "; end the run that works on it first" } else { "" };
-    format!("Task {} is not cancelled: {}{next}", view.task_id, whole_line(why))
+fn not_cancelled(view: &TaskView, why: &ArchiveError) -> String {
+    let next = if matches!(why, ArchiveError::TaskInUse(_)) { "; end the run that works on it first" } else { "" };
+    format!("Task {} is not cancelled: {}{next}", view.task_id, whole_line(&why.to_string()))
 }

@@ -22,9 +22,6 @@ pub(super) struct Input {
     step_id: String,
 }
 
-/// The fact of a claim that programs read.
-const CLAIMED_STEP: &str = "claimed_step_id";
-
 pub(super) struct ClaimStep;
 
 impl PortTool for ClaimStep {
@@ -43,10 +40,9 @@ impl PortTool for ClaimStep {
             let wrong = |wrong: ids::Wrong| invalid(Self::NAME, &wrong);
             let task_id = ids::task_id(&input.task_id).map_err(wrong)?;
             let step_id = ids::step_id("step_id", &input.step_id).map_err(wrong)?;
-            let claimed = step_id.as_str().to_owned();
             let written = context.tasks.change(task_id, TaskChange::Claim(step_id)).await?;
             let result = show::with_step(&written, Room::of(&context)).stored(&context).await;
-            Ok(ToolOutput::value(result).summary("claimed").with(CLAIMED_STEP, claimed))
+            Ok(ToolOutput::value(result).summary("claimed"))
         }
         .boxed()
     }
